@@ -1,0 +1,1 @@
+"""Text: lines, pairs, normalizers, filters, segmenters. Imports no torch."""

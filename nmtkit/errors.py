@@ -1,0 +1,31 @@
+"""The errors a user can meet. Each ends the command with its exit code and its message, never a traceback.
+
+Exit codes: 0 done, 1 expected failure (data, counts, checkpoint), 2 usage or configuration,
+130 interrupted, 70 our own bug (the only one that shows a traceback).
+"""
+
+from collections.abc import Sequence
+
+
+class NmtkitError(Exception):
+    """An expected failure. The message names file, line or key, value, and the remedy."""
+
+    exit_code = 1
+
+
+class DataError(NmtkitError):
+    """Text or packed data that cannot be used: unequal counts, invalid UTF-8, a missing or empty file."""
+
+
+class CheckpointError(NmtkitError):
+    """A checkpoint or run folder that cannot be used: missing, damaged, or made with other settings."""
+
+
+class ConfigError(NmtkitError):
+    """Settings that cannot be used. `problems` holds one line for each mistake."""
+
+    exit_code = 2
+
+    def __init__(self, problems: str | Sequence[str]) -> None:
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))

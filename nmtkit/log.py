@@ -1,0 +1,166 @@
+"""What nmtkit says while it works: messages and progress on stderr, never on stdout; metrics as JSON lines."""
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.table import Table
+
+SECONDS_BETWEEN_LINES = 10.0
+"""How often progress is written as a plain line where stderr is no terminal."""
+
+Verbosity = Literal["quiet", "normal", "verbose"]
+
+
+class Log:
+    """Writes to stderr and, once `attach` was called, to a file as well. Warnings are always written."""
+
+    def __init__(self, verbosity: Verbosity = "normal") -> None:
+        self.verbosity = verbosity
+        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._file: TextIO | None = None
+
+    @property
+    def live(self) -> bool:
+        """True where a person watches: progress may be redrawn in place."""
+        return self.console.is_terminal and self.verbosity != "quiet"
+
+    def attach(self, path: Path) -> None:
+        """Write every further message to the end of a file too, each with its time."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a", encoding="utf-8")
+
+    def close(self) -> None:
+        """Close the attached file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def info(self, message: str) -> None:
+        """Say what happens."""
+        self._write(message, shown=self.verbosity != "quiet")
+
+    def detail(self, message: str) -> None:
+        """Say what only a verbose log should hold."""
+        self._write(message, shown=self.verbosity == "verbose")
+
+    def warn(self, message: str) -> None:
+        """Say what the user should know even in a quiet run."""
+        self._write(f"warning: {message}", shown=True, style="yellow")
+
+    def table(self, table: Table) -> None:
+        """Show a table."""
+        if self.verbosity != "quiet":
+            self.console.print(table)
+
+    def _write(self, message: str, *, shown: bool, style: str | None = None) -> None:
+        if shown:
+            self.console.print(message, style=style, markup=False)
+        if self._file is not None:
+            self._file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {message}\n")
+            self._file.flush()
+
+    @contextmanager
+    def progress(self, what: str, total: int | None = None, unit: str = "") -> Iterator["Meter"]:
+        """Show how far something has come, with rate and time left: a bar on a terminal, else a line now and then."""
+        meter = self.meter(what, total, unit)
+        try:
+            yield meter
+        finally:
+            meter.close()
+
+    def meter(self, what: str, total: int | None = None, unit: str = "", done: int = 0) -> "Meter":
+        """Show how far something has come, beginning at `done`, until the meter is closed."""
+        return Meter(self, what, total, unit, done)
+
+
+class Meter:
+    """Counts towards a total that may be unknown."""
+
+    def __init__(self, log: Log, what: str, total: int | None, unit: str, done: int = 0) -> None:
+        self._log, self._what, self._total, self._unit = log, what, total, unit
+        self.done = self._done_before = done
+        self._started = self._last_line = time.monotonic()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        if log.live:
+            self._bar = Progress(
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[note]}"),
+                console=log.console,
+                transient=True,
+            )
+            self._task = self._bar.add_task(what, total=total, completed=done, note=unit)
+            self._bar.start()
+
+    def advance(self, count: int = 1, note: str = "") -> None:
+        """Count further. `note` takes the place of rate and time left; whoever gives it writes lines by itself."""
+        self.done += count
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=self.done, note=note or self._rate() + self._left())
+        elif not note and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            self._log.info(self._line())
+
+    def _per_second(self) -> float:
+        return (self.done - self._done_before) / max(time.monotonic() - self._started, 1e-9)
+
+    def _rate(self) -> str:
+        return f"{self._unit} ({self._per_second():,.0f}/s)"
+
+    def _left(self) -> str:
+        if not self._total or self.done == self._done_before:
+            return ""
+        return f", {duration(max(0, self._total - self.done) / self._per_second())} left"
+
+    def _line(self) -> str:
+        of = f" of {self._total:,}" if self._total else ""
+        return f"{self._what}: {self.done:,}{of} {self._rate()}{self._left()}"
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class MetricsWriter:
+    """Appends records to metrics.jsonl, one JSON object a line, flushed at once."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a", encoding="utf-8")
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Append one record. JSON has no word for a number that is not finite: it becomes null."""
+        finite = {key: None if _endless(value) else value for key, value in record.items()}
+        self._file.write(json.dumps(finite, ensure_ascii=False, allow_nan=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _endless(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as a person reads them: 42 s, 12 min 05 s, 3 h 07 min, 2 d 04 h."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"

@@ -1,0 +1,1 @@
+"""Metrics: scores with their signatures. Imports no torch."""

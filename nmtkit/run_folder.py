@@ -1,0 +1,87 @@
+"""The run folder: the names of all files that a run consists of, and how files are written.
+
+    RUN/
+      config.toml                 the full settings the run was trained with
+      data/
+        manifest.json             what was prepared from what; fingerprints
+        report.json               per corpus and reason, how many pairs left
+        source.model target.model the segmenters (one file twice where joint)
+        train.*.bin dev.*.bin     packed ids
+      checkpoints/
+        00001000/                 weights.safetensors, state.json, optimizer.safetensors
+        average/                  weights.safetensors, state.json
+      translations/
+        NAME.CHECKPOINT.txt       what `score` translated of a test set
+      metrics.jsonl               one line a logged update or validation
+      train.log                   what training said
+      run.lock                    held, with its number in it, by the process that prepares or trains here
+      learning_curve.png
+
+Every file is written under a temporary name, flushed to the disk and renamed, so a name is a whole file.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class RunFolder:
+    """Names the files of one run. Touches nothing by itself."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / "config.toml"
+        self.data = path / "data"
+        self.manifest = self.data / "manifest.json"
+        self.report = self.data / "report.json"
+        self.source_segmenter = self.data / "source.model"
+        self.target_segmenter = self.data / "target.model"
+        self.checkpoints = path / "checkpoints"
+        self.average = self.checkpoints / "average"
+        self.translations = path / "translations"
+        self.metrics = path / "metrics.jsonl"
+        self.log = path / "train.log"
+        self.lock = path / "run.lock"
+        self.learning_curve = path / "learning_curve.png"
+
+    def translation(self, test_set: str, checkpoint: str) -> Path:
+        """Name the translation of a test set; a slash in its name becomes an underscore."""
+        return self.translations / f"{test_set.replace('/', '_')}.{checkpoint}.txt"
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def sync(path: Path) -> None:
+    """Flush a file or folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary name beside `path`; what was written there becomes `path` once the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        sync(temporary)
+        temporary.replace(path)
+        sync(path.parent)
+    except OSError as error:
+        # A failed write, as to a full disk, does not say which file it was.
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole UTF-8 file, or nothing."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8"))

@@ -1,0 +1,44 @@
+"""Fixtures that several folders of tests share."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from toy.corpora import write_project
+from toy.projects import Project
+
+from nmtkit.commands.prepare import prepare
+from nmtkit.log import Log
+
+# A test never asserts a time.
+settings.register_profile("nmtkit", deadline=None)
+settings.load_profile("nmtkit")
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A toy project whose data is prepared. Not to be changed: copy it."""
+    project = Project(tmp_path_factory.mktemp("prepared") / "project")
+    write_project(project.folder)
+    prepare(project.config(), project.folder, project.run, Log("quiet"))
+    return project
+
+
+@pytest.fixture(scope="session")
+def trained(prepared: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The same, trained for 8 updates. Not to be changed: copy it."""
+    project = prepared.copy(tmp_path_factory.mktemp("trained") / "project")
+    project.train()
+    return project
+
+
+@pytest.fixture
+def fresh(prepared: Project, tmp_path: Path) -> Project:
+    """A prepared project of the test's own."""
+    return prepared.copy(tmp_path / "project")
+
+
+@pytest.fixture
+def finished(trained: Project, tmp_path: Path) -> Project:
+    """A trained project of the test's own."""
+    return trained.copy(tmp_path / "project")

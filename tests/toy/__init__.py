@@ -1,0 +1,1 @@
+"""Small models, corpora and runs that tests share."""
