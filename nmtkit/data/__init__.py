@@ -1,0 +1,1 @@
+"""Ids and tensors: the store, the plan of batches, the batch."""

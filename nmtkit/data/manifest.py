@@ -1,0 +1,114 @@
+"""The manifest of prepared data: what was made from what, stage by stage, so that only what changed is made again."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nmtkit.errors import DataError
+from nmtkit.run_folder import RunFolder, write_text
+
+FORMAT = 1
+"""Rises when the same inputs would be prepared to something else."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A finished step. `key` is the digest of all it depends on, `digest` that of what later stages take from it.
+
+    `files` maps the names of its files in the data folder to their bytes; `report` is its part of the report.
+    """
+
+    key: str
+    digest: str = ""
+    files: dict[str, int] = field(default_factory=dict)
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Manifest:
+    """The stages of a data folder.
+
+    `facts` says in words what they were made from, for people and for comparison. While a preparation is at work, or
+    was interrupted, `complete` is false: then some stages may still be those of other facts.
+    """
+
+    facts: dict[str, str] = field(default_factory=dict)
+    stages: dict[str, Stage] = field(default_factory=dict)
+    complete: bool = False
+
+    @property
+    def fingerprint(self) -> str:
+        """The digest that packed data, train and dev, is known by; empty while it is not finished.
+
+        It tells data apart by what was packed, so another name or a newer library alone does not change it.
+        """
+        if not self.complete:
+            return ""
+        return digest({name: stage.digest for name, stage in self.stages.items() if name in ("train", "dev")})
+
+    def finished(self, name: str, key: str, folder: Path) -> Stage | None:
+        """Return a stage if it was made from the same things and its files are there in full."""
+        stage = self.stages.get(name)
+        if stage is None or stage.key != key:
+            return None
+        return stage if all(_size(folder / file) == size for file, size in stage.files.items()) else None
+
+    def save(self, path: Path) -> None:
+        """Write the manifest."""
+        content = {"format": FORMAT, "fingerprint": self.fingerprint, **asdict(self)}
+        write_text(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+
+def load_manifest(path: Path) -> Manifest:
+    """Read a manifest; an empty one where there is none, or none that this version understands."""
+    try:
+        content = json.loads(path.read_bytes())
+        if content["format"] != FORMAT:
+            return Manifest()
+        stages = {name: Stage(**stage) for name, stage in content["stages"].items()}
+        facts = {str(name): str(fact) for name, fact in content["facts"].items()}
+        return Manifest(facts, stages, complete=content["complete"] is True)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Manifest()
+
+
+def prepared(run: RunFolder) -> Manifest:
+    """Return the manifest of a run that can be trained. Raises DataError where it was not prepared to the end."""
+    manifest = load_manifest(run.manifest)
+    if not manifest.fingerprint:
+        raise DataError(f"{run.data} holds no data prepared to the end; run `nmtkit prepare` for this run folder")
+    return manifest
+
+
+def changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    """Yield a line for each fact that is new, gone or different."""
+    for name in [*new, *(name for name in old if name not in new)]:
+        before, after = old.get(name), new.get(name)
+        if before is None:
+            yield f"{name}: new, {_short(str(after))}"
+        elif after is None:
+            yield f"{name}: gone, was {_short(before)}"
+        elif before != after:
+            yield f"{name}: {_short(before)} -> {_short(after)}"
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value of JSON's types, hexadecimal."""
+    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _short(fact: str) -> str:
+    """Shorten the SHA-256 in a fact to what people compare."""
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1", fact)

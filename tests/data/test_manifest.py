@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import pytest
+
+from nmtkit.data.manifest import Manifest, Stage, changes, digest, load_manifest, prepared
+from nmtkit.errors import DataError
+from nmtkit.run_folder import RunFolder
+
+
+def complete() -> Manifest:
+    stages = {
+        name: Stage(f"key of {name}", digest=f"made by {name}") for name in ("text", "vocabulary", "train", "dev")
+    }
+    return Manifest({"fact": "value"}, stages, complete=True)
+
+
+def test_a_manifest_comes_back_as_saved(tmp_path: Path) -> None:
+    manifest = complete()
+    manifest.save(tmp_path / "manifest.json")
+    assert load_manifest(tmp_path / "manifest.json") == manifest
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"format": 0}', b'{"format": 1, "stages": {"text": 3}}', b"\xff"]
+)
+def test_a_manifest_that_says_nothing_useful_is_an_empty_one(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "manifest.json").write_bytes(content)
+    assert load_manifest(tmp_path / "manifest.json") == Manifest()
+    assert load_manifest(tmp_path / "gone.json") == Manifest()
+
+
+def test_a_stage_is_finished_if_key_and_files_agree(tmp_path: Path) -> None:
+    stage = Stage("key", files={"a.bin": 3})
+    manifest = Manifest(stages={"train": stage})
+    assert manifest.finished("train", "key", tmp_path) is None
+    (tmp_path / "a.bin").write_bytes(b"123")
+    assert manifest.finished("train", "key", tmp_path) == stage
+    assert manifest.finished("train", "other", tmp_path) is None
+    assert manifest.finished("dev", "key", tmp_path) is None
+    (tmp_path / "a.bin").write_bytes(b"12")
+    assert manifest.finished("train", "key", tmp_path) is None
+
+
+def test_the_fingerprint_is_that_of_what_was_packed() -> None:
+    manifest = complete()
+    before = manifest.fingerprint
+    manifest.stages["train"] = Stage("another key", digest="made by train")
+    assert manifest.fingerprint == before
+    manifest.stages["dev"] = Stage("key of dev", digest="made differently")
+    assert manifest.fingerprint not in ("", before)
+    manifest.complete = False
+    assert manifest.fingerprint == ""
+
+
+def test_unfinished_data_cannot_be_trained_on(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    manifest = complete()
+    manifest.save(run.manifest)
+    assert prepared(run) == manifest
+    manifest.complete = False
+    manifest.save(run.manifest)
+    with pytest.raises(DataError, match=r"holds no data prepared to the end; run `nmtkit prepare`"):
+        prepared(run)
+
+
+def test_changes_name_what_is_new_gone_and_different() -> None:
+    sha = "0123456789ab" + "c" * 52
+    old = {"kept": "1", "size": "8000", "file": f"a.en, sha256 {sha}"}
+    new = {"kept": "1", "size": "9000", "other": "x"}
+    assert list(changes(old, new)) == [
+        "size: 8000 -> 9000",
+        "other: new, x",
+        "file: gone, was a.en, sha256 0123456789ab",
+    ]
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
+    assert digest({"a": 1, "b": [None, "ü"]}) == digest({"b": [None, "ü"], "a": 1})
+    assert digest({"a": 1}) != digest({"a": "1"})
