@@ -1,0 +1,1 @@
+"""Models: what a model promises (`base`), shared layers, and one folder per architecture."""

@@ -1,0 +1,119 @@
+"""Layers shared by architectures: dropout, attention, positions, embeddings, and the loss of a softmax.
+
+Letters as in `models.base`; **H** heads, **d** the width of a head (D / H), **L** positions of either side.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nmtkit.models.base import Loss
+
+
+class Dropout(nn.Module):
+    """Zero each element with probability p in training and scale the rest by 1 / (1 - p) (Srivastava et al. 2014).
+
+    The mask compares 16 random bits an element with p, which costs a fraction of what drawing a Bernoulli variable
+    does on a CPU; p is met to 1 / 65,536. Draws from torch's default generator of the device.
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+        self._threshold = round(p * 65_536) - 32_768
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x, of any shape, with elements dropped."""
+        if not self.training or self.p == 0:
+            return x
+        words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device).random_(-(2**63), None)
+        bits = words.view(torch.int16)[: x.numel()].view(x.shape)
+        return x * ((bits >= self._threshold).to(x.dtype) / (1 - self.p))
+
+    def extra_repr(self) -> str:
+        """Return what the representation of the module shows."""
+        return f"p={self.p}"
+
+
+def sinusoids(positions: Tensor, width: int) -> Tensor:
+    """Return the positional encodings of positions of any shape, (…, width) float32 (Vaswani et al. 2017, section 3.5).
+
+    Even dimensions hold sin(position / 10000^(2i / width)), odd ones the cosine.
+    """
+    rates = torch.exp(torch.arange(0, width, 2, device=positions.device) * (-math.log(10_000.0) / width))
+    angles = positions[..., None].float() * rates
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+
+
+def padding_bias(mask: Tensor) -> Tensor:
+    """Return what to add to attention scores to hide padding: (B, L) bool → (B, 1, 1, L) of 0 and -inf."""
+    return torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, -math.inf)[:, None, None, :]
+
+
+def causal_bias(length: int, device: torch.device) -> Tensor:
+    """Return what to add to scores so that no position sees a later one: (L, L) of 0 and -inf."""
+    return torch.full((length, length), -math.inf, device=device).triu_(diagonal=1)
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, dropout: Dropout) -> Tensor:
+    """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1).
+
+    `query` (B, H, T, d), `key` and `value` (B, H, L, d); `bias` is added to the scores and broadcasts to
+    (B, H, T, L). Returns (B, H, T, d). On a CPU the three operations written out are faster than the fused
+    kernel at the lengths of sentences, whose backward pass is slow there; a GPU has its own fused kernel.
+    """
+    if query.is_cuda:
+        p = dropout.p if dropout.training else 0.0
+        mask = None if bias is None else bias.to(query.dtype)
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=p)
+    scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
+    if bias is not None:
+        scores = scores + bias
+    weights: Tensor = dropout(scores.softmax(-1))
+    return weights.to(value.dtype) @ value
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """(B, L, D) → (B, H, L, d)."""
+    return x.view(x.size(0), x.size(1), heads, -1).transpose(1, 2)
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """(B, H, L, d) → (B, L, D)."""
+    return x.transpose(1, 2).flatten(-2)
+
+
+def projection(inputs: int, outputs: int, blocks: int = 1) -> nn.Linear:
+    """Return a linear layer with Xavier-uniform weights and zero biases (Glorot and Bengio 2010).
+
+    `blocks` matrices that share their input may lie in one layer of blocks × `outputs`; each is drawn by its own size.
+    """
+    layer = nn.Linear(inputs, blocks * outputs)
+    for block in layer.weight.data.chunk(blocks):
+        nn.init.xavier_uniform_(block)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class Embedding(nn.Embedding):
+    """A matrix of V vectors, drawn from N(0, 1 / D) so that √D times a row has unit variance."""
+
+    def reset_parameters(self) -> None:
+        """Draw the weights."""
+        nn.init.normal_(self.weight, std=self.embedding_dim**-0.5)
+
+
+def softmax_loss(logits: Tensor, targets: Tensor, label_smoothing: float) -> Loss:
+    """Return the loss of N predictions, (N, V) scores for (N,) target ids.
+
+    The smoothed target gives each of the V entries ε / V and the right one 1 - ε more (Szegedy et al. 2016, section 7;
+    ε_ls of Vaswani et al. 2017, section 5.4).
+    """
+    log_probabilities = logits.float().log_softmax(-1)
+    nll = -log_probabilities.gather(1, targets[:, None]).sum()
+    total = nll
+    if label_smoothing:
+        total = (1 - label_smoothing) * nll - label_smoothing * log_probabilities.mean(-1).sum()
+    return Loss(total, nll.detach(), len(targets))

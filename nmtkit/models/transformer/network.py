@@ -1,0 +1,252 @@
+"""The Transformer: encoder, decoder, and how they meet (Vaswani et al. 2017)."""
+
+from collections.abc import Callable
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from nmtkit.data.batch import Batch, Padded
+from nmtkit.models.base import AutoregressiveModel, Loss, Memory, State
+from nmtkit.models.layers import (
+    Dropout,
+    Embedding,
+    attention,
+    causal_bias,
+    join_heads,
+    padding_bias,
+    projection,
+    sinusoids,
+    softmax_loss,
+    split_heads,
+)
+from nmtkit.models.transformer.settings import TransformerConfig
+
+
+class SelfAttention(nn.Module):
+    """Multi-head attention of a sequence over itself (section 3.2.2); the three projections lie in one matrix."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.query_key_value = projection(config.width, config.width, blocks=3)
+        self.output = projection(config.width, config.width)
+        self.dropout = Dropout(config.attention_dropout)
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys and values of (B, L, D), each (B, H, L, d)."""
+        query, key, value = self.query_key_value(x).chunk(3, dim=-1)
+        return split_heads(query, self.heads), split_heads(key, self.heads), split_heads(value, self.heads)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
+        """Return what the queries find, (B, T, D)."""
+        joined: Tensor = self.output(join_heads(attention(query, key, value, bias, self.dropout)))
+        return joined
+
+    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+        """(B, L, D) → (B, L, D)."""
+        return self.attend(*self.project(x), bias)
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention of the decoder over what the encoder made (section 3.2.3)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.query = projection(config.width, config.width)
+        self.key_value = projection(config.width, config.width, blocks=2)
+        self.output = projection(config.width, config.width)
+        self.dropout = Dropout(config.attention_dropout)
+
+    def project(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
+        """Return keys and values of (B, S, D), each (B, H, S, d); once a sentence, for all target positions."""
+        key, value = self.key_value(encoded).chunk(2, dim=-1)
+        return split_heads(key, self.heads), split_heads(value, self.heads)
+
+    def forward(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, D)."""
+        query = split_heads(self.query(x), self.heads)
+        joined: Tensor = self.output(join_heads(attention(query, key, value, bias, self.dropout)))
+        return joined
+
+
+class FeedForward(nn.Sequential):
+    """Two linear maps with a ReLU between, the same at every position (section 3.3)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__(
+            projection(config.width, config.feed_forward),
+            nn.ReLU(),
+            Dropout(config.activation_dropout),
+            projection(config.feed_forward, config.width),
+        )
+
+
+class Residual(nn.Module):
+    """What surrounds a sub-layer: x + dropout(sub-layer(x)), with the norm behind it (post) or before it (pre).
+
+    Post is the paper's LayerNorm(x + Dropout(Sublayer(x))), sections 3.1 and 5.4.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = Dropout(config.dropout)
+        self.pre = config.norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """(B, L, D) → (B, L, D)."""
+        inner = self.norm(x) if self.pre else x
+        summed = x + self.dropout(sublayer(inner))
+        outer: Tensor = summed if self.pre else self.norm(summed)
+        return outer
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config)
+        self.self_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
+        """(B, S, D) → (B, S, D)."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, bias))
+        x = self.feed_forward_residual(x, self.feed_forward)
+        return x
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention over earlier targets, attention over the source, then feed-forward."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config)
+        self.self_attention_residual = Residual(config)
+        self.cross_attention = CrossAttention(config)
+        self.cross_attention_residual = Residual(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_residual = Residual(config)
+
+    def forward(self, x: Tensor, bias: Tensor, memory: tuple[Tensor, Tensor], memory_bias: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, D); all target positions at once."""
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, bias))
+        x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, *memory, memory_bias))
+        x = self.feed_forward_residual(x, self.feed_forward)
+        return x
+
+    def step(
+        self, x: Tensor, past: tuple[Tensor, Tensor], memory: tuple[Tensor, Tensor], memory_bias: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """(R, 1, D) → (R, 1, D), one position behind `past`: keys and values, (R, H, T, d), returned longer by one."""
+        grown = past
+
+        def attend(y: Tensor) -> Tensor:
+            nonlocal grown
+            query, key, value = self.self_attention.project(y)
+            grown = torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
+            return self.self_attention.attend(query, *grown, None)
+
+        def cross(y: Tensor) -> Tensor:
+            # The hypotheses of a sentence ask the same keys: they stand as positions of one query.
+            beam = y.size(0) // memory[0].size(0)
+            found: Tensor = self.cross_attention(y.view(-1, beam, y.size(-1)), *memory, memory_bias)
+            return found.view_as(y)
+
+        x = self.self_attention_residual(x, attend)
+        x = self.cross_attention_residual(x, cross)
+        x = self.feed_forward_residual(x, self.feed_forward)
+        return x, grown
+
+
+class Transformer(AutoregressiveModel):
+    """The encoder-decoder of "Attention Is All You Need"."""
+
+    def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        self.target_embedding = Embedding(target_vocabulary, config.width)
+        self.source_embedding = (
+            self.target_embedding if config.share_embeddings == "all" else Embedding(source_vocabulary, config.width)
+        )
+        self.output_embedding = (
+            Embedding(target_vocabulary, config.width) if config.share_embeddings == "none" else self.target_embedding
+        )
+        self.dropout = Dropout(config.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        pre = config.norm == "pre"
+        self.encoder_norm = nn.LayerNorm(config.width) if pre else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(config.width) if pre else nn.Identity()
+
+    def forward(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+        """Return the summed loss of a batch; padding is left out before the output layer."""
+        mask = batch.target.mask
+        decoded = self._decode(batch)[mask]
+        return softmax_loss(self._output(decoded), batch.target.ids[mask], label_smoothing)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return the teacher-forced next-token scores before the softmax, (B, T, V)."""
+        return self._output(self._decode(batch))
+
+    def encode(self, source: Padded) -> Memory:
+        """Read B source sentences; returns the keys and values of every cross-attention, ready for all positions."""
+        bias = padding_bias(source.mask)
+        positions = torch.arange(source.ids.size(1), device=source.ids.device)
+        x = self._embed(self.source_embedding, source.ids, positions)
+        for layer in self.encoder:
+            x = layer(x, bias)
+        x = self.encoder_norm(x)
+        memory: Memory = {"bias": bias}
+        for number, layer in enumerate(self._decoder_layers()):
+            memory[f"keys.{number}"], memory[f"values.{number}"] = layer.cross_attention.project(x)
+        return memory
+
+    def start(self, memory: Memory) -> State:
+        """Return the decoder's state before the first token: no keys and values yet, position 0."""
+        sentences, heads, _, size = memory["keys.0"].shape
+        state: State = {"position": torch.zeros(sentences, dtype=torch.int64, device=memory["bias"].device)}
+        for number in range(len(self.decoder)):
+            state[f"keys.{number}"] = memory["keys.0"].new_empty(sentences, heads, 0, size)
+            state[f"values.{number}"] = memory["keys.0"].new_empty(sentences, heads, 0, size)
+        return state
+
+    def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
+        """Read one token a row, (R,), and return the scores of the next, (R, V)."""
+        x = self._embed(self.target_embedding, tokens[:, None], state["position"][:, None])
+        after: State = {"position": state["position"] + 1}
+        for number, layer in enumerate(self._decoder_layers()):
+            past = state[f"keys.{number}"], state[f"values.{number}"]
+            source = memory[f"keys.{number}"], memory[f"values.{number}"]
+            x, (after[f"keys.{number}"], after[f"values.{number}"]) = layer.step(x, past, source, memory["bias"])
+        return self._output(self.decoder_norm(x).squeeze(1)), after
+
+    def _decoder_layers(self) -> list[DecoderLayer]:
+        return cast("list[DecoderLayer]", list(self.decoder))
+
+    def _decode(self, batch: Batch) -> Tensor:
+        """Return the decoder's output at every target position, (B, T, D)."""
+        memory = self.encode(batch.source)
+        # Padding stands behind the tokens, so the causal mask hides it from them.
+        positions = torch.arange(batch.target.ids.size(1), device=batch.target.ids.device)
+        bias = causal_bias(len(positions), positions.device)
+        x = self._embed(self.target_embedding, batch.decoder_input, positions)
+        for number, layer in enumerate(self._decoder_layers()):
+            x = layer(x, bias, (memory[f"keys.{number}"], memory[f"values.{number}"]), memory["bias"])
+        normed: Tensor = self.decoder_norm(x)
+        return normed
+
+    def _embed(self, embedding: nn.Embedding, ids: Tensor, positions: Tensor) -> Tensor:
+        """Return dropout(embedding × √D + position) of ids and their positions (sections 3.4, 3.5, 5.4)."""
+        width = embedding.embedding_dim
+        dropped: Tensor = self.dropout(embedding(ids) * width**0.5 + sinusoids(positions, width))
+        return dropped
+
+    def _output(self, x: Tensor) -> Tensor:
+        """Return the scores of all target pieces, (…, D) → (…, V)."""
+        return F.linear(x, self.output_embedding.weight)

@@ -1,0 +1,104 @@
+"""The settings of the Transformer, with the paper's sizes as presets."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from nmtkit.section import Conflict, Section
+
+if TYPE_CHECKING:
+    from nmtkit.models.transformer.network import Transformer
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # 4 + 4 layers for small corpora (Wu et al. 2021, "Good for Misconceived Reasons")
+    "tiny": {
+        "encoder_layers": 4,
+        "decoder_layers": 4,
+        "width": 128,
+        "feed_forward": 256,
+        "heads": 4,
+        "dropout": 0.3,
+    },
+    "small": {
+        "encoder_layers": 6,
+        "decoder_layers": 6,
+        "width": 256,
+        "feed_forward": 1024,
+        "heads": 4,
+        "dropout": 0.2,
+    },
+    # Vaswani et al. 2017, table 3
+    "base": {
+        "encoder_layers": 6,
+        "decoder_layers": 6,
+        "width": 512,
+        "feed_forward": 2048,
+        "heads": 8,
+        "dropout": 0.1,
+    },
+    "big": {
+        "encoder_layers": 6,
+        "decoder_layers": 6,
+        "width": 1024,
+        "feed_forward": 4096,
+        "heads": 16,
+        "dropout": 0.3,
+    },
+}
+
+
+class TransformerConfig(Section):
+    """The encoder-decoder of Vaswani et al. 2017. A preset fills every size that is not given."""
+
+    presets: ClassVar = PRESETS
+
+    kind: Literal["transformer"] = "transformer"
+    preset: Literal["tiny", "small", "base", "big"] = Field(
+        "base", description="Sizes to start from; any key given beside it wins. base and big are the paper's."
+    )
+    encoder_layers: int = Field(6, ge=1, description="Layers of the encoder.")
+    decoder_layers: int = Field(6, ge=1, description="Layers of the decoder.")
+    width: int = Field(512, ge=2, description="Width of embeddings and layers (d_model); an even multiple of heads.")
+    feed_forward: int = Field(2048, ge=1, description="Inner width of the feed-forward sub-layers (d_ff).")
+    heads: int = Field(8, ge=1, description="Attention heads; width / heads is the size of a head (d_k = d_v).")
+    dropout: float = Field(
+        0.1,
+        ge=0,
+        lt=1,
+        description="Dropout on each sub-layer's output and on embeddings + positions (P_drop).",
+    )
+    attention_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout on attention weights (the paper has none).")
+    activation_dropout: float = Field(
+        0.0, ge=0, lt=1, description="Dropout inside the feed-forward sub-layers (the paper has none)."
+    )
+    norm: Literal["post", "pre"] = Field(
+        "post",
+        description="Layer norm behind each residual sum (post, the paper) or before each sub-layer (pre), "
+        "which trains deep stacks more safely.",
+    )
+    share_embeddings: Literal["all", "target", "none"] = Field(
+        "all",
+        description="One matrix for source, target and output (all, the paper; needs a joint vocabulary), "
+        "for target and output (target), or three (none).",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        return {**PRESETS.get(str(values.get("preset", "base")), {}), **values}
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report sizes that do not divide."""
+        if self.width % self.heads:
+            yield Conflict("heads", f"{self.heads} heads do not divide width {self.width}; choose a divisor")
+        if self.width % 2:
+            yield Conflict("width", f"{self.width} is odd, but sinusoidal positions need pairs; choose an even width")
+
+    def build(self, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
+        """Return the network for vocabularies of these sizes, with freshly drawn weights."""
+        from nmtkit.models.transformer.network import Transformer
+
+        return Transformer(self, source_vocabulary, target_vocabulary)
