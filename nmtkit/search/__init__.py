@@ -1,0 +1,1 @@
+"""Search: from a model's next-token scores to hypotheses."""
