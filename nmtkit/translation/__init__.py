@@ -1,0 +1,1 @@
+"""Translation: from lines to hypotheses, in order, streaming."""

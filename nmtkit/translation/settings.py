@@ -1,0 +1,29 @@
+"""The settings of `nmtkit translate`, also used for every translation made in training."""
+
+from pydantic import Field
+
+from nmtkit.search.settings import BeamConfig, SearchConfig
+from nmtkit.section import Section
+
+
+class TranslateConfig(Section):
+    """From lines to translations."""
+
+    search: SearchConfig = Field(BeamConfig(), description="How translations are searched for.")
+    checkpoint: str = Field(
+        "auto",
+        description="Weights to use: average, best, last, or the number of an update; auto takes the first of "
+        "average, best, last that exists; an average older than the last checkpoint does not count.",
+    )
+    batch_tokens: int = Field(
+        4_096,
+        ge=1,
+        description="Source tokens × beam computed at once; changes speed and memory, not the result.",
+    )
+    chunk_lines: int = Field(2_000, ge=1, description="Lines read and sorted by length together; output follows.")
+    max_pieces: int = Field(
+        256,
+        ge=1,
+        description="A longer source line is cut at sentence ends (or words), its parts are translated and joined, "
+        "and it is counted.",
+    )

@@ -1,0 +1,160 @@
+"""LineTranslator: from lines to hypotheses, in order, streaming. Every translation nmtkit makes goes through it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+
+import torch
+
+from nmtkit.corpus.lines import clean
+from nmtkit.corpus.segmenters import Segmenter
+from nmtkit.corpus.vocabulary import UNK
+from nmtkit.data.batch import collate
+from nmtkit.models.base import AutoregressiveModel
+from nmtkit.search.base import Hypothesis
+from nmtkit.translation.cutting import cut
+from nmtkit.translation.settings import TranslateConfig
+
+BLANK = Hypothesis(ids=(), log_probability=0.0, score=0.0, finished=True)
+"""The answer to a blank line, found without the model."""
+
+
+@dataclass
+class TranslationCounts:
+    """What a translator met so far."""
+
+    lines: int = 0
+    blank: int = 0
+    cut: int = 0
+    """Lines longer than `max_pieces`, translated in parts."""
+    first_cut: int = 0
+    """The first of them, counted from 1; 0: none."""
+    pieces: int = 0
+    """Source pieces translated."""
+    unknown: int = 0
+    """Source pieces that the vocabulary does not hold."""
+
+
+class LineTranslator:
+    """Answers each line by its hypotheses, whatever the line holds.
+
+    A line that is blank by Unicode white space is answered by a blank line. A line of more pieces than
+    `config.max_pieces` is cut (see `translation.cutting`), its parts are translated by themselves and joined
+    with a space: the i-th best of the line is made of the i-th best of every part, and log-probabilities and
+    scores are added. No text holds a tab or a character that anyone takes for a line end.
+    """
+
+    def __init__(
+        self,
+        model: AutoregressiveModel,
+        source_segmenter: Segmenter,
+        target_segmenter: Segmenter,
+        normalize: Callable[[str], str],
+        config: TranslateConfig,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.model = model
+        self.source_segmenter = source_segmenter
+        self.target_segmenter = target_segmenter
+        self.normalize = normalize
+        self.config = config
+        self.device = torch.device(device)
+        self.search = config.search.build()
+        self.counts = TranslationCounts()
+
+    def translate(self, lines: Iterable[str]) -> list[str]:
+        """Return the best translation of each line."""
+        return [hypotheses[0].text for hypotheses in self.hypotheses(lines)]
+
+    def hypotheses(self, lines: Iterable[str]) -> Iterator[list[Hypothesis]]:
+        """Yield the hypotheses of each line in order, best first, at least one.
+
+        Reads `config.chunk_lines` lines at a time. The model is put into evaluation mode only while it works.
+        """
+        if isinstance(lines, str):
+            raise TypeError("lines must be a list of strings, not one string; write [line]")
+        return self._stream(iter(lines))
+
+    def _stream(self, lines: Iterator[str]) -> Iterator[list[Hypothesis]]:
+        while chunk := list(islice(lines, self.config.chunk_lines)):
+            yield from self._answer(chunk)
+
+    def _answer(self, lines: Sequence[str]) -> list[list[Hypothesis]]:
+        """Return the hypotheses of a chunk of lines."""
+        texts = [self.normalize(clean(line)) for line in lines]
+        encoded = iter(self.source_segmenter.encode([text for text in texts if text.strip()]))
+        parts: list[list[int]] = []
+        parts_of_line: list[range] = []
+        for text in texts:
+            first = len(parts)
+            parts += self._parts(next(encoded) if text.strip() else [])
+            parts_of_line.append(range(first, len(parts)))
+        found = self._search(parts)
+        return [_join([found[part] for part in own]) for own in parts_of_line]
+
+    def _parts(self, ids: list[int]) -> list[list[int]]:
+        """Return the parts of a line to translate: none of a blank one, one of most, more of an over-long one."""
+        self.counts.lines += 1
+        self.counts.pieces += len(ids)
+        self.counts.unknown += ids.count(UNK)
+        if not ids:
+            self.counts.blank += 1
+            return []
+        if len(ids) <= self.config.max_pieces:
+            return [ids]
+        self.counts.cut += 1
+        self.counts.first_cut = self.counts.first_cut or self.counts.lines
+        ends = cut(self.source_segmenter.pieces(ids), self.config.max_pieces)
+        return [ids[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def _search(self, sentences: Sequence[list[int]]) -> list[list[Hypothesis]]:
+        """Return the hypotheses, with text, of sentences of ids, computed in batches of like length."""
+        found: list[list[Hypothesis]] = [[] for _ in sentences]
+        with _inference(self.model):
+            for batch in self._batches(sentences):
+                source = collate([sentences[place] for place in batch]).to(self.device)
+                for place, hypotheses in zip(batch, self.search(self.model, source), strict=True):
+                    found[place] = hypotheses
+        texts = iter(self.target_segmenter.decode([h.ids for hypotheses in found for h in hypotheses]))
+        return [[h._replace(text=clean(next(texts))) for h in hypotheses] for hypotheses in found]
+
+    def _batches(self, sentences: Sequence[list[int]]) -> Iterator[list[int]]:
+        """Yield places of sentences, longest first: what needs most memory comes at once or never."""
+        order = sorted(range(len(sentences)), key=lambda place: -len(sentences[place]))
+        begin = 0
+        while begin < len(order):
+            longest = len(sentences[order[begin]]) + 1
+            count = max(1, self.config.batch_tokens // (longest * self.config.search.rows_per_sentence))
+            yield order[begin : begin + count]
+            begin += count
+
+
+@contextmanager
+def _inference(model: AutoregressiveModel) -> Iterator[None]:
+    """Switch dropout and gradients off, and dropout back to what it was."""
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(training)
+
+
+def _join(parts: Sequence[list[Hypothesis]]) -> list[Hypothesis]:
+    """Return the hypotheses of a line from those of its parts; the part with the fewest sets how many."""
+    if not parts:
+        return [BLANK]
+    if len(parts) == 1:
+        return parts[0]
+    return [
+        Hypothesis(
+            ids=tuple(token for hypothesis in same_rank for token in hypothesis.ids),
+            log_probability=sum(hypothesis.log_probability for hypothesis in same_rank),
+            score=sum(hypothesis.score for hypothesis in same_rank),
+            finished=all(hypothesis.finished for hypothesis in same_rank),
+            text=" ".join(hypothesis.text for hypothesis in same_rank),
+        )
+        for same_rank in zip(*parts, strict=False)
+    ]
