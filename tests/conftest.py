@@ -1,8 +1,10 @@
 """Fixtures that several folders of tests share."""
 
+import os
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import settings
 from toy.corpora import write_project
 from toy.projects import Project
@@ -13,6 +15,10 @@ from nmtkit.log import Log
 # A test never asserts a time.
 settings.register_profile("nmtkit", deadline=None)
 settings.load_profile("nmtkit")
+
+# Threads do nothing for models of width 16 but wait for each other, many times as long where the cores are busy.
+torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"  # for processes that tests start
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,276 @@
+"""Checkpoints: RUN/checkpoints/NNNNNNNN, written whole or not at all, checked, found, loaded and pruned.
+
+weights.safetensors     parameters in float32, tied ones once
+optimizer.safetensors   the optimizer's tensors; only in the newest checkpoints
+state.json              position, scores, fingerprints, versions
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from nmtkit.errors import CheckpointError, ConfigError
+from nmtkit.run_folder import RunFolder
+from nmtkit.training.settings import CheckpointConfig
+from nmtkit.training.state import Origin, TrainingState, comparable
+from nmtkit.training.tensor_folder import (
+    OPTIMIZER,
+    STATE,
+    WEIGHTS,
+    check_tensors,
+    read_json,
+    read_tensors,
+    remove_folder,
+    write_folder,
+)
+
+RESUMABLE = 2
+"""Checkpoints that keep the optimizer's tensors, twice the size of the weights: the newest, and one in reserve."""
+
+Warn = Callable[[str], None]
+"""Takes a message that the user should see."""
+
+
+def unheard(message: str) -> None:
+    """Drop a message that was said before."""
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint on the disk whose state was read."""
+
+    folder: Path
+    state: TrainingState
+    origin: Origin
+    regular: bool
+    """True where `train.checkpoints.every` was due, false where a stop, a signal or a new best score wrote it."""
+
+    @property
+    def update(self) -> int:
+        """The number of the checkpoint."""
+        return self.state.update
+
+
+def save_checkpoint(
+    folder: Path, model: nn.Module, optimizer: Optimizer, state: TrainingState, origin: Origin, *, regular: bool
+) -> Path:
+    """Write a checkpoint under `folder` (RUN/checkpoints) and return where. Replaces one of the same update.
+
+    Raises CheckpointError where the disk has no room; what was there before then stays as it was.
+    """
+    content = {"state": state.to_json(), "origin": asdict(origin), "regular": regular}
+    tensors = {WEIGHTS: own_tensors(model), OPTIMIZER: _optimizer_tensors(model, optimizer)}
+    return write_folder(folder / f"{state.update:08d}", tensors, content)
+
+
+def own_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Return parameters and persistent buffers by name; a tensor with several names stands under the first."""
+    seen: set[int] = set()
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            tensors[name] = tensor
+    return tensors
+
+
+def _optimizer_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
+    """Return the optimizer's tensors as "state name:parameter name"; its constants stand in the config."""
+    names = [name for name, _ in model.named_parameters()]
+    return {
+        f"{key}:{names[index]}": tensor
+        for index, entries in optimizer.state_dict()["state"].items()
+        for key, tensor in entries.items()
+    }
+
+
+def load_weights(model: nn.Module, weights: Path) -> None:
+    """Copy a weights file into the model. Raises CheckpointError where it is damaged or of another model."""
+    stored = read_tensors(weights)
+    own = own_tensors(model)
+    for name in sorted(own.keys() | stored.keys()):
+        in_file = tuple(stored[name].shape) if name in stored else "missing"
+        in_model = tuple(own[name].shape) if name in own else "missing"
+        if in_file != in_model:
+            raise CheckpointError(
+                f"{weights}: {name} is {in_file} in the file but {in_model} in the model; "
+                "the weights belong to another model or vocabulary"
+            )
+    copy_weights(model, stored)
+
+
+def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Copy tensors, named as `own_tensors` names them, into the model."""
+    with torch.no_grad():
+        for name, tensor in own_tensors(model).items():
+            tensor.copy_(tensors[name])
+
+
+def load_optimizer(optimizer: Optimizer, model: nn.Module, file: Path) -> None:
+    """Give the optimizer of this model back its tensors. Raises CheckpointError where the file does not fit."""
+    stored = read_tensors(file)
+    places = {name: index for index, (name, _) in enumerate(model.named_parameters())}
+    entries: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in stored.items():
+        kind, _, name = key.partition(":")
+        if name not in places:
+            raise CheckpointError(f"{file}: {name} is not a parameter of this model")
+        entries.setdefault(places[name], {})[kind] = tensor
+    optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def read_state(folder: Path) -> Checkpoint:
+    """Read state.json of a checkpoint and see that the weights are whole.
+
+    Raises CheckpointError, naming the file.
+    """
+    content = read_json(folder)
+    try:
+        state, origin = TrainingState.from_json(content["state"]), Origin(**content["origin"])
+        checkpoint = Checkpoint(folder, state, origin, content["regular"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{folder / STATE}: damaged ({error!r})") from error
+    check_tensors(folder / WEIGHTS)
+    return checkpoint
+
+
+def checkpoint_folders(folder: Path) -> list[Path]:
+    """Return the folders of checkpoints, oldest first, whatever their condition."""
+    if not folder.is_dir():
+        return []
+    return sorted((path for path in folder.iterdir() if re.fullmatch(r"\d{8,}", path.name)), key=lambda p: int(p.name))
+
+
+def usable_checkpoints(folder: Path, warn: Warn = unheard) -> list[Checkpoint]:
+    """Return the checkpoints whose weights and state are whole, oldest first; others are named in warnings."""
+    usable = []
+    for path in checkpoint_folders(folder):
+        try:
+            usable.append(read_state(path))
+        except CheckpointError as error:
+            warn(f"{error}; this checkpoint is left out")
+    return usable
+
+
+def newest_resumable(folder: Path, warn: Warn) -> Checkpoint | None:
+    """Return the newest checkpoint that training can go on from, or None where there is none at all.
+
+    A damaged one is named in a warning and the one before it taken. Raises CheckpointError where all are damaged.
+    """
+    folders = checkpoint_folders(folder)
+    for path in reversed(folders):
+        try:
+            checkpoint = read_state(path)
+            check_tensors(path / OPTIMIZER)
+        except CheckpointError as error:
+            warn(f"{error}; trying the checkpoint before it")
+        else:
+            return checkpoint
+    if folders:
+        raise CheckpointError(
+            f"{folder}: training can go on from none of its checkpoints; delete the folder to begin anew, "
+            "or train into another folder with --run"
+        )
+    return None
+
+
+def prune(folder: Path, config: CheckpointConfig, update: int) -> None:
+    """Delete what is not to be kept, seen from the checkpoint of `update`, which is the newest that counts.
+
+    Kept are the newest `keep_last` regular checkpoints, the `keep_best` by score, and the newest whatever wrote it; so
+    a run that was interrupted keeps in the end what an uninterrupted one keeps.
+    """
+    found = [checkpoint for checkpoint in usable_checkpoints(folder) if checkpoint.update <= update]
+    kept = {checkpoint.update for checkpoint in [c for c in found if c.regular][-config.keep_last :]}
+    kept |= {checkpoint.update for checkpoint in best_first(found)[: config.keep_best]}
+    kept |= {checkpoint.update for checkpoint in found[-1:]}
+    for checkpoint in found:
+        if checkpoint.update not in kept:
+            remove_folder(checkpoint.folder)
+    for checkpoint in [c for c in found if c.update in kept][:-RESUMABLE]:
+        (checkpoint.folder / OPTIMIZER).unlink(missing_ok=True)
+
+
+def best_first(checkpoints: list[Checkpoint]) -> list[Checkpoint]:
+    """Return the checkpoints with a score, best first; of equals the earlier.
+
+    Scores measured in another way than the last one are left out: they compare with nothing.
+    """
+    scored = [(c, c.state.current_score) for c in checkpoints if c.state.current_score is not None]
+    if not scored:
+        return []
+    last = scored[-1][1]
+    sign = -1 if last.higher_is_better else 1
+    return [
+        c
+        for c, _ in sorted(
+            (s for s in scored if comparable(s[1], last)), key=lambda s: (sign * s[1].value, s[0].update)
+        )
+    ]
+
+
+def check_vocabularies(weights: Path, source: str, target: str) -> None:
+    """See that the weights were trained with segmenters of these fingerprints. Raises CheckpointError naming both."""
+    origin = read_json(weights.parent).get("origin", {})
+    for side, fingerprint in (("source", source), ("target", target)):
+        trained = origin.get(f"{side}_vocabulary")
+        if trained != fingerprint:
+            raise CheckpointError(
+                f"{weights}: trained with the {side} vocabulary {str(trained)[:12]}, but the run folder's "
+                f"{side}.model is {fingerprint[:12]}; bring back the {side}.model it was trained with, or train anew"
+            )
+
+
+def find_weights(run: RunFolder, which: str, warn: Warn = unheard) -> Path:
+    """Return the weights file meant by "auto", "average", "best", "last" or the number of an update.
+
+    auto takes the average, unless the run went on after it was made; else the best by development score; else the
+    last. Damaged checkpoints are named to `warn` and left out. Raises CheckpointError where nothing is left.
+    """
+    if which not in ("auto", "average", "best", "last") and not which.isdecimal():
+        raise ConfigError(
+            f'translate.checkpoint: {which!r} is none; choose "auto", "average", "best", "last" or an update\'s number'
+        )
+    if which == "average":
+        if not (run.average / WEIGHTS).exists():
+            raise CheckpointError(
+                f"{run.average}: no average was made; make one with nmtkit average, or choose another"
+            )
+        check_tensors(run.average / WEIGHTS)
+        return run.average / WEIGHTS
+    if which.isdecimal():
+        return _numbered(run, int(which)) / WEIGHTS
+    usable = usable_checkpoints(run.checkpoints, warn)
+    if which == "auto" and average_is_current(run, usable[-1].update if usable else 0, warn):
+        return run.average / WEIGHTS
+    if not usable:
+        raise CheckpointError(f"{run.checkpoints}: no usable checkpoint; run nmtkit train first")
+    best = best_first(usable)
+    if which == "best" and not best:
+        raise CheckpointError(f"{run.checkpoints}: no checkpoint has a development score; choose last or an update")
+    return (best[0] if best and which != "last" else usable[-1]).folder / WEIGHTS
+
+
+def _numbered(run: RunFolder, update: int) -> Path:
+    for folder in checkpoint_folders(run.checkpoints):
+        if int(folder.name) == update:
+            return read_state(folder).folder
+    there = ", ".join(str(int(folder.name)) for folder in checkpoint_folders(run.checkpoints)) or "none"
+    raise CheckpointError(f"{run.checkpoints}: no checkpoint of update {update}; there are: {there}")
+
+
+def average_is_current(run: RunFolder, last_update: int, warn: Warn = unheard) -> bool:
+    """Tell whether there is a whole average that no later checkpoint has overtaken."""
+    if not run.average.exists():
+        return False
+    try:
+        check_tensors(run.average / WEIGHTS)
+        return int(read_json(run.average)["made_at"]) >= last_update
+    except (CheckpointError, KeyError, TypeError, ValueError) as error:
+        warn(f"{error}; the average is left out")
+        return False

@@ -1,0 +1,66 @@
+"""Signals: the first SIGINT or SIGTERM asks training to stop at the next good moment, the second ends the process."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+from nmtkit.errors import NmtkitError
+
+HANDLED = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(NmtkitError):  # noqa: N818  what happened is no error
+    """Training stopped because of a signal, with a checkpoint.
+
+    The exit code is what shells report of such a process: 130 for SIGINT, 143 for SIGTERM.
+    """
+
+    def __init__(self, message: str, received: signal.Signals) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + received
+
+
+class Abandoned(Exception):  # noqa: N818  what happened is no error
+    """Raised by the first signal inside `Interruption.abandoning`."""
+
+
+class Interruption:
+    """While entered, remembers the first signal in `received` instead of letting it end the process."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        self._abandoning = False
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Interruption":
+        # Python lets only the main thread handle signals; elsewhere the caller's program decides.
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._receive) for number in HANDLED}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def abandoning(self) -> Iterator[None]:
+        """Within, a signal raises Abandoned at once: for long work that nothing depends on."""
+        if self.received:
+            raise Abandoned
+        self._abandoning = True
+        try:
+            yield
+        finally:
+            self._abandoning = False
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  the handler's signature
+        self.received = signal.Signals(number)
+        for handled in HANDLED:
+            signal.signal(handled, signal.SIG_DFL)
+        if self._abandoning:
+            raise Abandoned

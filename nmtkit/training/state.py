@@ -1,0 +1,97 @@
+"""TrainingState: where training stands. With the weights and the optimizer it is all that a resume needs."""
+
+import platform
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from nmtkit import __version__
+from nmtkit.metrics.base import Score
+from nmtkit.training.precision import Precision
+
+
+@dataclass
+class TrainingState:
+    """Position, counters and scores. Dropout and order need nothing: both follow from seed, update and epoch."""
+
+    update: int = 0
+    """Updates done in all; a skipped one counts, since its pairs are past."""
+    epoch: int = 0
+    """Passes over the corpus completed."""
+    updates_in_epoch: int = 0
+    """Updates done of the pass after those."""
+    pairs: int = 0
+    """Sentence pairs seen in all."""
+    seconds: float = 0.0
+    """Time spent training, validation and the time before a resume included."""
+    skipped: int = 0
+    """Updates whose loss or gradient was not finite."""
+    skipped_in_a_row: int = 0
+    """How many of them were the latest ones."""
+    validated: int = 0
+    """The last update that was validated."""
+    score: Score | None = None
+    """What the development set said at that update."""
+    best: Score | None = None
+    best_update: int = 0
+    validations_without_gain: int = 0
+
+    @property
+    def current_score(self) -> Score | None:
+        """The score of the weights as they are, or None where this update was not validated."""
+        return self.score if self.validated == self.update else None
+
+    def record_score(self, score: Score | None, *, counts: bool) -> bool:
+        """Take in a validation of this update; return whether it is the best so far.
+
+        With `counts` it counts towards patience. A score measured in another way than before begins a new ranking.
+        """
+        self.validated, self.score = self.update, score
+        if score is None:
+            return False
+        if self.best is None or not comparable(score, self.best) or beats(score, self.best):
+            self.best, self.best_update, self.validations_without_gain = score, self.update, 0
+            return True
+        self.validations_without_gain += counts
+        return False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as JSON holds it."""
+        scores = {name: score and score._asdict() for name, score in (("score", self.score), ("best", self.best))}
+        return {**asdict(self), **scores}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Self:
+        """Return what `to_json` wrote. Raises TypeError or KeyError on anything else."""
+        scores = {name: Score(**content[name]) if content[name] else None for name in ("score", "best")}
+        return cls(**{**content, **scores})
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a checkpoint was made from and with; it fits nothing else."""
+
+    precision: Precision
+    """Kept by every resume."""
+    source_vocabulary: str
+    target_vocabulary: str
+    """Fingerprints of the segmenters."""
+    data: str
+    """Fingerprint of the packed training pairs."""
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what weights depend on."""
+    import torch
+
+    return {"nmtkit": __version__, "torch": torch.__version__, "python": platform.python_version()}
+
+
+def beats(score: Score, other: Score) -> bool:
+    """Tell whether a score is strictly better than another of the same metric."""
+    return score.value > other.value if score.higher_is_better else score.value < other.value
+
+
+def comparable(score: Score, other: Score) -> bool:
+    """Tell whether two scores were measured in the same way."""
+    return (score.name, score.signature) == (other.name, other.signature)

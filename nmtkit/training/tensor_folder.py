@@ -1,0 +1,106 @@
+"""Folders of tensors and a state.json: written whole or not at all, read with errors that name the file."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from nmtkit.errors import CheckpointError
+from nmtkit.run_folder import sync
+
+WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
+
+SPARE_BYTES = 16 * 2**20
+"""Room that must stay free on the disk beside a new checkpoint."""
+
+
+def write_folder(target: Path, files: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> Path:
+    """Write tensors and state.json into a new folder, flush it to the disk, and give it its name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _check_room(target.parent, files)
+    with _temporary_folder(target) as temporary:
+        for name, tensors in files.items():
+            save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, temporary / name)
+        (temporary / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+        for path in temporary.iterdir():
+            sync(path)
+        sync(temporary)
+        if target.exists():
+            remove_folder(target)
+        temporary.rename(target)
+        sync(target.parent)
+    return target
+
+
+@contextmanager
+def _temporary_folder(target: Path) -> Iterator[Path]:
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(
+            f"{target}: could not be written ({error}); make room and run the same command again"
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_room(folder: Path, files: Mapping[str, Mapping[str, Tensor]]) -> None:
+    needed = SPARE_BYTES + sum(t.numel() * t.element_size() for tensors in files.values() for t in tensors.values())
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise CheckpointError(
+            f"{folder}: a checkpoint needs {needed / 2**20:,.0f} MiB, but {free / 2**20:,.0f} MiB are free; "
+            "make room, or lower train.checkpoints.keep_last, and run the same command again"
+        )
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder; a kill in between leaves a temporary name, never half a checkpoint."""
+    doomed = folder.with_name(f".{folder.name}.{os.getpid()}.old.tmp")
+    shutil.rmtree(doomed, ignore_errors=True)
+    folder.rename(doomed)
+    shutil.rmtree(doomed)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete the temporary folders that a kill or a full disk left behind."""
+    for path in folder.glob(".*.tmp"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def read_json(folder: Path) -> dict[str, Any]:
+    """Return what state.json of a checkpoint or average holds. Raises CheckpointError, naming the file."""
+    try:
+        content = json.loads((folder / STATE).read_bytes())
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{folder / STATE}: missing or damaged ({error})") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{folder / STATE}: damaged (not a JSON object)")
+    return content
+
+
+def check_tensors(file: Path) -> None:
+    """See that a file of tensors is there and whole, by its header and size. Raises CheckpointError."""
+    try:
+        with safe_open(file, framework="pt"):
+            pass
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{file}: missing or damaged ({error})") from error
+
+
+def read_tensors(file: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file by name. Raises CheckpointError, naming the file."""
+    try:
+        return load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{file}: missing or damaged ({error})") from error

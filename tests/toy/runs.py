@@ -1,0 +1,35 @@
+"""A run folder with an untrained model, as training would leave it, made in a moment."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nmtkit.config import dump, resolve
+from nmtkit.corpus.segmenters import load_segmenter, train_segmenter
+from nmtkit.run_folder import RunFolder, write_text
+from nmtkit.training.checkpoints import WEIGHTS, own_tensors, write_folder
+from nmtkit.training.state import Origin, TrainingState
+from toy.corpora import config_values, count_sentences, sentence_pair
+
+
+def write_run(folder: Path, overrides: Mapping[str, Any] | None = None, *, update: int = 8, seed: int = 1) -> RunFolder:
+    """Write config.toml, a joint vocabulary of the toy language, and one checkpoint whose weights are random."""
+    run = RunFolder(folder)
+    config = resolve(config_values(overrides), "toy")
+    write_text(run.config, dump(config))
+    pairs = [sentence_pair(number) for number in range(0, count_sentences(), 97)]
+    train_segmenter(config.prepare.segmenter, [side for pair in pairs for side in pair], run.source_segmenter)
+    run.target_segmenter.write_bytes(run.source_segmenter.read_bytes())
+    segmenter = load_segmenter(run.source_segmenter)
+    torch.manual_seed(seed)
+    model = config.model.build(segmenter.size, segmenter.size)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    origin = Origin("fp32", segmenter.fingerprint, segmenter.fingerprint, "no data")
+    state = {"state": asdict(TrainingState(update=update)), "origin": asdict(origin), "regular": True}
+    write_folder(run.checkpoints / f"{update:08d}", {WEIGHTS: own_tensors(model)}, state)
+    return run

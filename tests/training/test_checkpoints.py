@@ -1,0 +1,353 @@
+"""Checkpoints: written whole, read exactly, found by name, pruned by rule, and what happens to damaged ones."""
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from toy.models import VARIANTS, VOCABULARY, random_batch
+from toy.training import ORIGIN, WIDTH_16
+
+from nmtkit.errors import CheckpointError, ConfigError
+from nmtkit.metrics.base import Score
+from nmtkit.models.base import AutoregressiveModel
+from nmtkit.run_folder import RunFolder
+from nmtkit.training.averaging import average, choose_last
+from nmtkit.training.checkpoints import (
+    average_is_current,
+    check_vocabularies,
+    checkpoint_folders,
+    find_weights,
+    load_optimizer,
+    load_weights,
+    newest_resumable,
+    own_tensors,
+    prune,
+    read_state,
+    save_checkpoint,
+)
+from nmtkit.training.optimizers import AdamConfig
+from nmtkit.training.settings import CheckpointConfig
+from nmtkit.training.state import TrainingState
+from nmtkit.training.tensor_folder import OPTIMIZER, STATE, WEIGHTS, remove_leftovers
+
+
+class Bench:
+    """A model, its optimizer and a run folder to save them in."""
+
+    def __init__(self, folder: Path, model: AutoregressiveModel | None = None) -> None:
+        torch.manual_seed(0)
+        self.run = RunFolder(folder)
+        self.model = model or WIDTH_16.build(VOCABULARY, VOCABULARY)
+        self.optimizer = AdamConfig().build(self.model.parameters())
+        self.optimizer.param_groups[0]["lr"] = 0.01
+
+    def step(self) -> None:
+        """Move the weights."""
+        self.model(random_batch([(3, 4), (2, 5)])).total.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def save(self, update: int, score: float | None = None, *, regular: bool = True) -> Path:
+        """Write a checkpoint of this number."""
+        state = TrainingState(update=update)
+        if score is not None:
+            state.record_score(Score("BLEU", score, "13a", higher_is_better=True), counts=True)
+        return save_checkpoint(self.run.checkpoints, self.model, self.optimizer, state, ORIGIN, regular=regular)
+
+    def updates(self) -> list[int]:
+        """Return what is there."""
+        return [int(folder.name) for folder in checkpoint_folders(self.run.checkpoints)]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weights_and_optimizer_come_back_to_the_bit(tmp_path: Path, variant: str) -> None:
+    """A model loaded from a checkpoint makes the same next step as the one that wrote it."""
+    first = Bench(tmp_path, VARIANTS[variant].build(VOCABULARY, VOCABULARY).eval())
+    first.step()
+    folder = first.save(1)
+    torch.manual_seed(5)
+    second = Bench(tmp_path, VARIANTS[variant].build(VOCABULARY, VOCABULARY).eval())
+    load_weights(second.model, folder / WEIGHTS)
+    load_optimizer(second.optimizer, second.model, folder / OPTIMIZER)
+    for bench in (first, second):
+        bench.step()
+    for (name, expected), tensor in zip(
+        first.model.state_dict().items(), second.model.state_dict().values(), strict=True
+    ):
+        assert torch.equal(expected, tensor), name
+
+
+def test_tied_weights_stand_in_the_file_once_and_stay_tied(bench: Bench) -> None:
+    stored = load_file(bench.save(1) / WEIGHTS)
+    assert sum(tensor.numel() for tensor in stored.values()) == sum(p.numel() for p in bench.model.parameters())
+    assert all(tensor.dtype == torch.float32 for tensor in stored.values())
+    load_weights(bench.model, bench.run.checkpoints / "00000001" / WEIGHTS)
+    assert len(own_tensors(bench.model)) == len(list(bench.model.parameters())) < len(bench.model.state_dict())
+
+
+def test_an_optimizer_that_never_stepped_can_be_saved(bench: Bench) -> None:
+    folder = bench.save(1)
+    load_optimizer(bench.optimizer, bench.model, folder / OPTIMIZER)
+    assert newest_resumable(bench.run.checkpoints, pytest.fail) is not None
+    bench.step()
+
+
+def test_a_checkpoint_of_the_same_update_is_replaced(bench: Bench) -> None:
+    bench.save(1, 10.0)
+    bench.step()
+    folder = bench.save(1, 20.0)
+    assert read_state(folder).state.current_score.value == 20.0
+    assert torch.equal(load_file(folder / WEIGHTS)["target_embedding.weight"], bench.model.target_embedding.weight)
+    assert [path.name for path in bench.run.checkpoints.iterdir()] == ["00000001"]
+
+
+# What is damaged.
+
+
+def cut(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, OPTIMIZER, STATE])
+@pytest.mark.parametrize("harm", [cut, empty, Path.unlink])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(bench: Bench, name: str, harm) -> None:
+    for update in (1, 2):
+        bench.save(update)
+    harm(bench.run.checkpoints / "00000002" / name)
+    warnings: list[str] = []
+    checkpoint = newest_resumable(bench.run.checkpoints, warnings.append)
+    assert checkpoint is not None
+    assert checkpoint.update == 1
+    assert len(warnings) == 1
+    assert f"00000002/{name}: missing or damaged" in warnings[0]
+    assert "trying the checkpoint before it" in warnings[0]
+
+
+@pytest.mark.parametrize("content", ['{"state": {}}', "[1]", '{"state": {"score": 3}, "origin": {}, "regular": true}'])
+def test_a_state_that_says_something_else_is_damaged(bench: Bench, content: str) -> None:
+    folder = bench.save(1)
+    (folder / STATE).write_text(content)
+    with pytest.raises(CheckpointError, match=r"state\.json: damaged"):
+        read_state(folder)
+
+
+def test_without_any_whole_checkpoint_training_does_not_begin_anew(bench: Bench) -> None:
+    assert newest_resumable(bench.run.checkpoints, pytest.fail) is None
+    for update in (1, 2):
+        empty(bench.save(update) / WEIGHTS)
+    with pytest.raises(CheckpointError, match=r"can go on from none of its checkpoints; delete the folder"):
+        newest_resumable(bench.run.checkpoints, lambda message: None)
+    with pytest.raises(CheckpointError, match="no usable checkpoint; run nmtkit train first"):
+        find_weights(bench.run, "auto")
+
+
+def test_a_kill_while_saving_leaves_no_half_checkpoint(bench: Bench) -> None:
+    bench.save(1)
+
+    def killed(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with patch("nmtkit.training.tensor_folder.sync", killed), pytest.raises(KeyboardInterrupt):
+        bench.save(2)
+    assert bench.updates() == [1]
+    leftover = bench.run.checkpoints / ".00000002.99.tmp"
+    shutil.copytree(bench.run.checkpoints / "00000001", leftover)
+    assert bench.updates() == [1]
+    remove_leftovers(bench.run.checkpoints)
+    assert [path.name for path in bench.run.checkpoints.iterdir()] == ["00000001"]
+
+
+def test_a_full_disk_is_told_before_anything_is_written(bench: Bench) -> None:
+    bench.save(1)
+    with (
+        patch("shutil.disk_usage", return_value=SimpleNamespace(free=3 * 2**20)),
+        pytest.raises(CheckpointError, match=r"checkpoints: a checkpoint needs 16 MiB, but 3 MiB are free; make room"),
+    ):
+        bench.save(2)
+    assert bench.updates() == [1]
+
+
+def test_a_disk_that_fills_up_meanwhile_leaves_what_was_there(bench: Bench) -> None:
+    bench.save(1)
+    with (
+        patch("nmtkit.training.tensor_folder.save_file", side_effect=OSError(28, "No space left on device")),
+        pytest.raises(CheckpointError, match=r"00000002: could not be written .*No space left"),
+    ):
+        bench.save(2)
+    assert [path.name for path in bench.run.checkpoints.iterdir()] == ["00000001"]
+
+
+# What does not fit.
+
+
+def test_weights_of_another_model_are_refused_by_name(bench: Bench, tmp_path: Path) -> None:
+    file = bench.save(1) / WEIGHTS
+    other = WIDTH_16.build(VOCABULARY + 1, VOCABULARY + 1)
+    with pytest.raises(
+        CheckpointError, match=r"target_embedding\.weight is \(23, 16\) in the file but \(24, 16\) in the model"
+    ):
+        load_weights(other, file)
+    stored = load_file(file)
+    stored["more"] = stored.pop("target_embedding.weight")
+    save_file(stored, tmp_path / "more.safetensors")
+    with pytest.raises(CheckpointError, match=r"more is .* in the file but missing in the model"):
+        load_weights(bench.model, tmp_path / "more.safetensors")
+    with pytest.raises(CheckpointError, match=r"absent\.safetensors: missing or damaged"):
+        load_weights(bench.model, tmp_path / "absent.safetensors")
+
+
+def test_an_optimizer_of_another_model_is_refused(bench: Bench, tmp_path: Path) -> None:
+    save_file({"exp_avg:somewhere.weight": torch.ones(1)}, tmp_path / OPTIMIZER)
+    with pytest.raises(CheckpointError, match=r"somewhere\.weight is not a parameter of this model"):
+        load_optimizer(bench.optimizer, bench.model, tmp_path / OPTIMIZER)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_another_vocabulary_is_refused(bench: Bench, side: str) -> None:
+    weights = bench.save(1) / WEIGHTS
+    check_vocabularies(weights, "source", "target")
+    given = {"source": "source", "target": "target", side: "0123456789abcdef"}
+    with pytest.raises(
+        CheckpointError, match=rf"trained with the {side} vocabulary {side}, .*{side}\.model is 0123456789ab"
+    ):
+        check_vocabularies(weights, **given)
+
+
+# What is kept.
+
+SCORES = {1: 10.0, 2: 30.0, 3: 20.0, 4: 25.0, 5: 15.0}
+
+
+@pytest.mark.parametrize(
+    ("last", "best", "kept"),
+    [
+        (5, 0, [1, 2, 3, 4, 5]),
+        (2, 0, [4, 5]),
+        (1, 1, [2, 5]),
+        (1, 2, [2, 4, 5]),
+        (2, 2, [2, 4, 5]),
+        (1, 9, [1, 2, 3, 4, 5]),
+    ],
+)
+def test_the_newest_and_the_best_are_kept(bench: Bench, last: int, best: int, kept: list[int]) -> None:
+    for update, score in SCORES.items():
+        bench.save(update, score)
+    prune(bench.run.checkpoints, CheckpointConfig(keep_last=last, keep_best=best, average=0), 5)
+    assert bench.updates() == kept
+
+
+def test_only_the_two_newest_can_be_resumed_from(bench: Bench) -> None:
+    config = CheckpointConfig(keep_last=4, average=0)
+    for update in range(1, 6):
+        bench.save(update)
+        prune(bench.run.checkpoints, config, update)
+    folders = checkpoint_folders(bench.run.checkpoints)
+    assert [(folder / OPTIMIZER).exists() for folder in folders] == [False, False, True, True]
+    assert all((folder / WEIGHTS).exists() for folder in folders)
+
+
+def test_irregular_checkpoints_do_not_push_out_regular_ones(bench: Bench) -> None:
+    """A run that was interrupted keeps what an uninterrupted one keeps, and averages the same."""
+    config = CheckpointConfig(keep_last=2, keep_best=0, average=2)
+    kept = []
+    for update, regular in ((10, True), (13, False), (20, True), (25, False), (27, False), (30, True)):
+        bench.save(update, regular=regular)
+        prune(bench.run.checkpoints, config, update)
+        kept.append(bench.updates())
+    assert kept == [[10], [10, 13], [10, 20], [10, 20, 25], [10, 20, 27], [20, 30]]
+
+
+def test_checkpoints_ahead_of_the_present_one_are_left_alone(bench: Bench) -> None:
+    """Training that went back to an earlier checkpoint does not count those it will write again."""
+    for update in (1, 2, 3, 9):
+        bench.save(update)
+    prune(bench.run.checkpoints, CheckpointConfig(keep_last=1, keep_best=0, average=0), 3)
+    assert bench.updates() == [3, 9]
+
+
+# What is found.
+
+
+def test_weights_are_found_by_name(bench: Bench) -> None:
+    for update, score in SCORES.items():
+        bench.save(update, score)
+    found = {which: find_weights(bench.run, which).parent.name for which in ("auto", "best", "last", "3", "00000003")}
+    assert found == {
+        "auto": "00000002",
+        "best": "00000002",
+        "last": "00000005",
+        "3": "00000003",
+        "00000003": "00000003",
+    }
+    with pytest.raises(CheckpointError, match="average: no average was made"):
+        find_weights(bench.run, "average")
+    average(bench.run, choose_last(bench.run, 2, pytest.fail))
+    for which in ("auto", "average"):
+        assert find_weights(bench.run, which).parent.name == "average"
+
+
+def test_an_average_that_training_left_behind_is_not_taken(bench: Bench) -> None:
+    bench.save(1)
+    average(bench.run, choose_last(bench.run, 1, pytest.fail))
+    bench.save(2)
+    assert not average_is_current(bench.run, 2)
+    assert find_weights(bench.run, "auto").parent.name == "00000002"
+    assert find_weights(bench.run, "average").parent.name == "average"
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, STATE])
+def test_a_damaged_average_is_named_and_left_out(bench: Bench, name: str) -> None:
+    bench.save(1)
+    average(bench.run, choose_last(bench.run, 1, pytest.fail))
+    cut(bench.run.average / name)
+    warnings: list[str] = []
+    assert find_weights(bench.run, "auto", warnings.append).parent.name == "00000001"
+    assert f"average/{name}: missing or damaged" in warnings[0]
+
+
+def test_damaged_checkpoints_are_never_found(bench: Bench) -> None:
+    for update in (1, 2):
+        bench.save(update)
+    cut(bench.run.checkpoints / "00000002" / WEIGHTS)
+    warnings: list[str] = []
+    assert find_weights(bench.run, "last", warnings.append).parent.name == "00000001"
+    assert "this checkpoint is left out" in warnings[0]
+    with pytest.raises(CheckpointError, match=r"00000002/weights\.safetensors: missing or damaged"):
+        find_weights(bench.run, "2")
+
+
+def test_what_cannot_be_found_is_explained(bench: Bench) -> None:
+    with pytest.raises(CheckpointError, match="no usable checkpoint; run nmtkit train first"):
+        find_weights(bench.run, "last")
+    bench.save(4)
+    with pytest.raises(CheckpointError, match="no checkpoint has a development score"):
+        find_weights(bench.run, "best")
+    with pytest.raises(CheckpointError, match="no checkpoint of update 7; there are: 4"):
+        find_weights(bench.run, "7")
+    with pytest.raises(ConfigError, match=r"translate\.checkpoint: 'newest' is none"):
+        find_weights(bench.run, "newest")
+
+
+def test_scores_of_another_measure_choose_no_best(bench: Bench) -> None:
+    bench.save(1, 90.0)
+    bench.save(2, 20.0)
+    file = bench.run.checkpoints / "00000001" / STATE
+    content = json.loads(file.read_text())
+    content["state"]["score"]["signature"] = "other"
+    file.write_text(json.dumps(content))
+    assert find_weights(bench.run, "best").parent.name == "00000002"

@@ -1,0 +1,74 @@
+"""Signals that ask training to stop."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from nmtkit.training.signals import Abandoned, Interrupted, Interruption
+
+TWICE = """
+import os, signal, time
+from nmtkit.training.signals import Interruption
+with Interruption() as interruption:
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert interruption.received is signal.SIGTERM
+    print("going on", flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("not reached", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_is_remembered(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with Interruption() as interruption:
+        assert interruption.received is None
+        os.kill(os.getpid(), number)
+        assert interruption.received is number
+    assert signal.getsignal(number) is before
+
+
+def test_the_second_signal_ends_the_process() -> None:
+    result = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (-signal.SIGTERM, "going on\n")
+
+
+def test_a_signal_cuts_off_what_may_be_abandoned() -> None:
+    reached = []
+
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        reached.append(1)
+
+    with Interruption() as interruption:
+        with pytest.raises(Abandoned), interruption.abandoning():
+            work()
+        with pytest.raises(Abandoned), interruption.abandoning():
+            work()
+    assert interruption.received is signal.SIGINT
+    assert reached == []
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    failures = []
+
+    def enter() -> None:
+        try:
+            with Interruption():
+                pass
+        except ValueError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert failures == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_exit_codes_are_those_of_shells(number: signal.Signals, code: int) -> None:
+    assert Interrupted("stopped", number).exit_code == code

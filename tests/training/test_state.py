@@ -1,0 +1,60 @@
+"""The state of training: what is remembered of validations, and how it is written."""
+
+import json
+
+import pytest
+
+from nmtkit.metrics.base import Score
+from nmtkit.training.state import TrainingState
+
+
+def bleu(value: float, signature: str = "13a") -> Score:
+    return Score("BLEU", value, signature, higher_is_better=True)
+
+
+def perplexity(value: float) -> Score:
+    return Score("perplexity", value, "", higher_is_better=False)
+
+
+def test_json_and_back() -> None:
+    state = TrainingState(update=7, epoch=1, updates_in_epoch=2, pairs=90, seconds=1.25, skipped=1)
+    state.record_score(bleu(12.5), counts=True)
+    assert TrainingState.from_json(json.loads(json.dumps(state.to_json()))) == state
+    assert TrainingState.from_json(TrainingState().to_json()) == TrainingState()
+
+
+@pytest.mark.parametrize("content", [{}, {**TrainingState().to_json(), "more": 1}])
+def test_other_json_is_refused(content: dict[str, object]) -> None:
+    with pytest.raises((TypeError, KeyError)):
+        TrainingState.from_json(content)
+
+
+def test_patience_counts_validations_without_gain() -> None:
+    state = TrainingState()
+    gains = []
+    for update, value in enumerate([10.0, 12.0, 12.0, 11.0, 12.5, 3.0], 1):
+        state.update = update
+        gains.append(state.record_score(bleu(value), counts=True))
+    assert gains == [True, True, False, False, True, False]
+    assert (state.best, state.best_update, state.validations_without_gain) == (bleu(12.5), 5, 1)
+    assert state.current_score == bleu(3.0)
+    state.update = 7
+    assert state.current_score is None
+
+
+def test_a_validation_out_of_turn_does_not_cost_patience() -> None:
+    state = TrainingState(best=bleu(10.0))
+    assert not state.record_score(bleu(9.0), counts=False)
+    assert state.validations_without_gain == 0
+
+
+def test_lower_perplexity_is_better() -> None:
+    state = TrainingState(update=1)
+    assert [state.record_score(perplexity(value), counts=True) for value in (90.0, 80.0, 85.0)] == [True, True, False]
+
+
+def test_a_score_measured_otherwise_begins_anew() -> None:
+    state = TrainingState(best=bleu(30.0), best_update=3, validations_without_gain=2)
+    state.update = 4
+    assert state.record_score(bleu(20.0, "intl"), counts=True)
+    assert (state.best_update, state.validations_without_gain) == (4, 0)

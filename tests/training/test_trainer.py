@@ -1,0 +1,175 @@
+"""The training loop: accumulation, clipping, skipped updates, positions."""
+
+import copy
+import math
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+import torch
+from torch import Tensor
+from toy.models import VOCABULARY, random_batch
+from toy.training import WIDTH_16, make_trainer, random_pairs, train_config
+
+from nmtkit.data.batch import Batch
+from nmtkit.errors import NmtkitError
+from nmtkit.models.base import Loss, Model
+from nmtkit.training.trainer import gradient_norm, scale_gradients, tensor_seed
+
+
+def gradients(model: Model) -> dict[str, Tensor]:
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
+def test_accumulated_tensors_give_the_gradient_of_one_batch(tmp_path: Path) -> None:
+    """Two tensors of n sentences give the gradient of one of 2n, whatever their token counts are."""
+    trainer = make_trainer(tmp_path, train_config(label_smoothing=0.1), random_pairs(20))
+    lengths = [(3, 9), (5, 9), (2, 2), (7, 1), (1, 4), (6, 6)]
+    whole = random_batch(lengths)
+    halves = [_rows(whole, slice(0, 3)), _rows(whole, slice(3, 6))]
+    tokens = int(whole.target.lengths.sum())
+    in_one = trainer._backward([whole], 1, tokens)
+    expected = gradients(trainer.model)
+    trainer.model.zero_grad(set_to_none=True)
+    in_two = trainer._backward(halves, 1, tokens)
+    assert in_two == pytest.approx(in_one, rel=1e-5)
+    for name, gradient in gradients(trainer.model).items():
+        scale = float(expected[name].abs().max())
+        torch.testing.assert_close(gradient, expected[name], rtol=1e-5, atol=1e-5 * scale)
+
+
+def _rows(batch: Batch, rows: slice) -> Batch:
+    return Batch(*(side._replace(ids=side.ids[rows], lengths=side.lengths[rows]) for side in batch))
+
+
+def test_an_update_is_one_step_on_the_mean_loss(tmp_path: Path) -> None:
+    """The weights after an update are those of Adam on the loss per token, written out."""
+    config = train_config(batch={"tokens_per_update": 100_000, "tokens_per_tensor": 40}, stop={"updates": 1})
+    pairs = random_pairs(30)
+    trainer = make_trainer(tmp_path, config, pairs)
+    reference = copy.deepcopy(trainer.model)
+    trainer.train()
+    from nmtkit.data.batch import make_batch
+
+    loss = reference(make_batch(pairs, range(len(pairs))))
+    (loss.total / loss.tokens).backward()
+    beta1, beta2, epsilon, rate = 0.9, 0.98, 1e-9, 0.01
+    for name, parameter in reference.named_parameters():
+        gradient = parameter.grad
+        assert gradient is not None
+        mean, square = (1 - beta1) * gradient / (1 - beta1), (1 - beta2) * gradient**2 / (1 - beta2)
+        moved = (rate * mean / (square.sqrt() + epsilon)).detach()
+        # Where the gradient is zero but for rounding, its sign is chance.
+        clear = gradient.abs() > 1e-6
+        now = dict(trainer.model.named_parameters())[name]
+        torch.testing.assert_close(now[clear], (parameter - moved)[clear], rtol=1e-4, atol=1e-6)
+
+
+def test_clipping_scales_the_whole_gradient(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, train_config(), random_pairs(20))
+    trainer._backward([random_batch([(3, 4), (5, 6)])], 1, 12)
+    norm = gradient_norm(trainer.model)
+    by_hand = math.sqrt(sum(float((g.double() ** 2).sum()) for g in gradients(trainer.model).values()))
+    assert norm == pytest.approx(by_hand, rel=1e-6)
+    before = gradients(trainer.model)
+    scale_gradients(trainer.model, 0.5 / norm)
+    assert gradient_norm(trainer.model) == pytest.approx(0.5, rel=1e-5)
+    for name, gradient in gradients(trainer.model).items():
+        torch.testing.assert_close(gradient, before[name] * (0.5 / norm))
+
+
+@pytest.mark.parametrize(("clip_norm", "scaled"), [(0.0, 0), (1e6, 0), (1e-3, 4)])
+def test_only_a_larger_norm_is_clipped(tmp_path: Path, clip_norm: float, scaled: int) -> None:
+    trainer = make_trainer(tmp_path, train_config(clip_norm=clip_norm), random_pairs(60))
+    with patch("nmtkit.training.trainer.scale_gradients", wraps=scale_gradients) as scale:
+        trainer.train()
+    assert scale.call_count == scaled
+
+
+def test_dropout_seeds_differ_by_update_tensor_rank_and_seed() -> None:
+    seeds = {tensor_seed(s, u, t, r) for s in range(3) for u in range(20) for t in range(5) for r in range(3)}
+    assert len(seeds) == 3 * 20 * 5 * 3
+    assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+def test_the_position_follows_the_epochs(tmp_path: Path) -> None:
+    pairs = random_pairs(50)
+    trainer = make_trainer(tmp_path, train_config(stop={"updates": 0, "epochs": 3}), pairs)
+    assert trainer.train() == "train.stop.epochs = 3"
+    state = trainer.state
+    assert (state.epoch, state.updates_in_epoch, state.pairs) == (3, 0, 3 * len(pairs))
+
+
+class Breaking(Model):
+    """A model whose loss is not finite in the chosen updates, counted from 1 by the tensors seen."""
+
+    def __init__(self, broken: set[int]) -> None:
+        super().__init__()
+        self.inner = WIDTH_16.build(VOCABULARY, VOCABULARY)
+        self.broken, self.calls = broken, -1  # the first call is the rehearsal
+
+    def encode(self, source):
+        return self.inner.encode(source)
+
+    def forward(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+        self.calls += 1
+        loss = self.inner(batch, label_smoothing)
+        return loss._replace(total=loss.total * math.nan) if self.calls in self.broken else loss
+
+
+ONE_TENSOR = {"tokens_per_update": 60, "tokens_per_tensor": 60}
+
+
+def test_an_update_that_is_not_finite_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = Breaking({2, 3})
+    trainer = make_trainer(tmp_path, train_config(batch=ONE_TENSOR), random_pairs(60), model=model)
+    seen = []
+    original = trainer._advance
+
+    def watch(result):
+        original(result)
+        seen.append(torch.cat([p.detach().flatten() for p in model.parameters()]).clone())
+
+    trainer._advance = watch
+    trainer.train()
+    assert torch.equal(seen[0], seen[1])
+    assert torch.equal(seen[1], seen[2])
+    assert not torch.equal(seen[2], seen[3])
+    assert (trainer.state.update, trainer.state.skipped, trainer.state.skipped_in_a_row) == (4, 2, 0)
+    warned = capsys.readouterr().err
+    assert "update 2: the loss (nan) or the norm of the gradient (nan) is not finite" in warned
+    assert warned.count("the weights stay as they are") == 2
+
+
+def test_ten_such_updates_in_a_row_end_training(tmp_path: Path) -> None:
+    model = Breaking(set(range(3, 100)))
+    config = train_config(batch=ONE_TENSOR, stop={"updates": 50})
+    trainer = make_trainer(tmp_path, config, random_pairs(60), model=model)
+    with pytest.raises(NmtkitError, match=r"update 12: 10 updates in a row .* lower the learning rate"):
+        trainer.train()
+
+
+def test_a_gpu_out_of_memory_is_explained(tmp_path: Path) -> None:
+    trainer = make_trainer(tmp_path, train_config(), random_pairs(20))
+    error = torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB\nmore")
+    with (
+        patch.object(trainer, "_backward", side_effect=error),
+        pytest.raises(NmtkitError, match=r"behind update 0: .*2 GiB\); lower train\.batch\.tokens_per_tensor \(now 60"),
+    ):
+        trainer.train()
+
+
+def test_the_largest_tensor_comes_first(tmp_path: Path) -> None:
+    """What does not fit into memory shows before the first update."""
+    trainer = make_trainer(tmp_path, train_config(), random_pairs(80))
+    sizes = []
+    forward = trainer.model.forward
+
+    def watch(batch: Batch, label_smoothing: float = 0.0) -> Loss:
+        sizes.append(batch.source.ids.numel() + batch.target.ids.numel())
+        return forward(batch, label_smoothing)
+
+    trainer.model.forward = watch
+    trainer.train()
+    assert sizes[0] == max(sizes)
+    assert len(sizes) > 4
