@@ -1,7 +1,7 @@
 """The errors a user can meet. Each ends the command with its exit code and its message, never a traceback.
 
 Exit codes: 0 done, 1 expected failure (data, counts, checkpoint), 2 usage or configuration,
-130 interrupted, 70 our own bug (the only one that shows a traceback).
+70 our own bug (the only one that shows a traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,112 @@
+"""What `import nmtkit` offers: a run folder opened and its parts put together.
+
+from nmtkit import Translator
+
+translator = Translator.load("runs/x")
+translator.translate(["Hello"])
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from nmtkit.config import Config, load_run_config
+from nmtkit.corpus.normalizers import chain
+from nmtkit.corpus.segmenters import Segmenter, load_segmenter
+from nmtkit.errors import ConfigError
+from nmtkit.models.base import AutoregressiveModel
+from nmtkit.run_folder import RunFolder
+from nmtkit.search.base import Hypothesis
+from nmtkit.training.checkpoints import check_vocabularies, find_weights, load_weights
+from nmtkit.translation.settings import TranslateConfig
+from nmtkit.translation.translator import LineTranslator
+
+__all__ = [
+    "Hypothesis",
+    "Segmenters",
+    "Translator",
+    "load_model",
+    "load_run_config",
+    "load_segmenters",
+    "resolve_device",
+]
+
+Warn = Callable[[str], None]
+
+
+class Segmenters(NamedTuple):
+    """The segmenters of a run; the same model twice where the vocabulary is joint."""
+
+    source: Segmenter
+    target: Segmenter
+
+
+class Translator(LineTranslator):
+    """Translates with a trained run."""
+
+    @classmethod
+    def load(cls, run: str | Path, *, device: str = "auto", config: TranslateConfig | None = None) -> "Translator":
+        """Open a run folder; `config` replaces the translation settings that it was trained with.
+
+        `device` is "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1". Raises CheckpointError where
+        `run` is no run folder, has no usable checkpoint, or its vocabularies are not those of the checkpoint;
+        ConfigError where the device does not exist.
+        """
+        folder = RunFolder(Path(run))
+        settings = load_run_config(folder)
+        if config is not None:
+            settings = settings.model_copy(update={"translate": config})
+        return cls.open(folder, settings, resolve_device(device))
+
+    @classmethod
+    def open(cls, run: RunFolder, config: Config, device: torch.device, warn: Warn = lambda _: None) -> "Translator":
+        """Put the parts of a run together under these settings; `warn` is told of damaged checkpoints."""
+        segmenters = load_segmenters(run)
+        model = load_model(run, config, config.translate.checkpoint, device, segmenters=segmenters, warn=warn)
+        normalize = chain(config.prepare.normalizers, config.languages.source)
+        return cls(model, segmenters.source, segmenters.target, normalize, config.translate, device)
+
+
+def load_segmenters(run: RunFolder) -> Segmenters:
+    """Open the segmenters of a run. Raises CheckpointError where one is missing or damaged."""
+    return Segmenters(load_segmenter(run.source_segmenter), load_segmenter(run.target_segmenter))
+
+
+def load_model(
+    run: RunFolder,
+    config: Config,
+    which: str,
+    device: torch.device,
+    *,
+    segmenters: Segmenters | None = None,
+    warn: Warn = lambda _: None,
+) -> AutoregressiveModel:
+    """Return the model of a run with the weights `which` names (see `find_weights`), ready to translate.
+
+    Raises CheckpointError where there are none, where they are damaged, or where the run's vocabularies are
+    not those they were trained with.
+    """
+    weights = find_weights(run, which, warn)
+    segmenters = segmenters or load_segmenters(run)
+    check_vocabularies(weights, segmenters.source.fingerprint, segmenters.target.fingerprint)
+    model = config.model.build(segmenters.source.size, segmenters.target.size)
+    load_weights(model, weights)
+    return model.to(device).eval()
+
+
+def resolve_device(name: str) -> torch.device:
+    """Return the device meant by "auto", "cpu", "cuda" or "cuda:N". Raises ConfigError where there is none."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind, _, number = name.partition(":")
+    if name not in ("cpu", "cuda") and not (kind == "cuda" and number.isdecimal()):
+        raise ConfigError(f'device: {name!r} is none; choose "auto", "cpu", "cuda" or "cuda:N", N counted from 0')
+    if kind == "cuda":
+        if not torch.cuda.is_available():
+            raise ConfigError(f"device: {name!r} was asked for, but torch finds no GPU; choose cpu, or see pytorch.org")
+        count = torch.cuda.device_count()
+        if number and int(number) >= count:
+            raise ConfigError(f"device: {name!r} was asked for, but there are {count} GPUs, counted from cuda:0")
+    return torch.device(name)

@@ -1,0 +1,263 @@
+"""The command line: options, help, messages and exit codes. No logic; each command imports its work when it runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import nmtkit
+from nmtkit.ending import Command
+from nmtkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nmtkit.log import Log
+
+_SETTINGS = "Settings"
+"""The group of options, in the help, that say which settings and which run are meant."""
+
+app = typer.Typer(
+    help="Neural machine translation from raw text to BLEU: prepare, train, translate, score.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Config file.  [default: nmtkit.toml]", rich_help_panel=_SETTINGS),
+]
+RunPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--run", metavar="DIR", help="Run folder.  [default: run, beside the config file]", rich_help_panel=_SETTINGS
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting that wins over the config file, as train.seed=3; repeatable.",
+        rich_help_panel=_SETTINGS,
+    ),
+]
+Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: auto, cpu, cuda or cuda:N.")]
+Checkpoint = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Weights: auto, average, best, last, or the number of an update.")
+]
+Quiet = Annotated[
+    bool | None,
+    typer.Option(
+        "--quiet/--verbose", "-q/-v", help="Say only what must be known / say everything.", show_default=False
+    ),
+]
+
+
+def _log(quiet: bool | None) -> "Log":
+    from nmtkit.log import Log
+
+    if quiet is None:
+        return Log()
+    return Log("quiet" if quiet else "verbose")
+
+
+def _aliases(**settings: Any) -> list[str]:
+    """Return the settings that were given by options of their own (a__b for a.b), as `--set` would give them."""
+    from nmtkit.toml import inline
+
+    given = {name.replace("__", "."): value for name, value in settings.items() if value is not None}
+    return [f"{key}={inline(value)}" for key, value in given.items()]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"nmtkit {nmtkit.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    ctx: typer.Context,
+    version: Annotated[  # noqa: ARG001  its callback answers
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Print the help where no command is given."""
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.command(cls=Command)
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new experiment.")],
+    source: Annotated[str, typer.Option(metavar="CODE", help="Source language, as en.")],
+    target: Annotated[str, typer.Option(metavar="CODE", help="Target language, as de.")],
+    preset: Annotated[
+        str, typer.Option(metavar="tiny|small|base|big", help="Size; base and big are those of the 2017 paper.")
+    ] = "small",
+    quiet: Quiet = None,
+) -> None:
+    """Write a short commented nmtkit.toml to start from."""
+    from nmtkit.commands.init import init as run_init
+
+    run_init(folder, _log(quiet), source=source, target=target, preset=preset)
+
+
+@app.command(cls=Command)
+def prepare(config: ConfigFile = None, run: RunPath = None, settings: Settings = None, quiet: Quiet = None) -> None:
+    """Filter the corpora, learn the vocabulary, pack the ids.
+
+    Everything made goes into the run folder. Only what a change of settings or files asks for is done again.
+    """
+    from nmtkit.config import to_train
+
+    place = to_train(config, run, settings or ())
+    from nmtkit.commands.prepare import prepare as run_prepare
+
+    run_prepare(place.config, place.base, place.run, _log(quiet))
+
+
+@app.command(cls=Command)
+def train(
+    config: ConfigFile = None,
+    run: RunPath = None,
+    settings: Settings = None,
+    device: Device = "auto",
+    quiet: Quiet = None,
+) -> None:
+    """Train a model on what prepare made.
+
+    A training that was interrupted goes on from its last checkpoint.
+    """
+    from nmtkit.config import to_train
+
+    place = to_train(config, run, settings or ())
+    from nmtkit.commands.train import train as run_train
+
+    run_train(place.config, place.base, place.run, _log(quiet), device=device)
+
+
+@app.command(cls=Command)
+def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
+    source: Annotated[
+        Path | None, typer.Argument(metavar="INPUT", help="Text, one sentence a line, plain or .gz.  [default: stdin]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Translations.  [default: stdout]")
+    ] = None,
+    config: ConfigFile = None,
+    run: RunPath = None,
+    settings: Settings = None,
+    checkpoint: Checkpoint = None,
+    beam: Annotated[int | None, typer.Option(metavar="K", help="Hypotheses kept for each sentence.")] = None,
+    n_best: Annotated[int | None, typer.Option(metavar="N", help="Translations written for each line.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(metavar="ALPHA", help="0 prefers short translations.")] = None,
+    batch_tokens: Annotated[int | None, typer.Option(metavar="N", help="Tokens computed at once.")] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Write score and translation, TAB between.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1, after all is written, if a line had to be cut or repaired.")
+    ] = False,
+    device: Device = "auto",
+    quiet: Quiet = None,
+) -> None:
+    """Translate text, line by line.
+
+    Line n of the output answers line n of the input. Languages, normalization and model are those of the run folder;
+    the other settings come from --config, else from the folder given as --run, else from ./nmtkit.toml.
+    """
+    from nmtkit.config import to_use
+
+    aliases = _aliases(
+        translate__checkpoint=checkpoint,
+        translate__search__beam=beam,
+        translate__search__n_best=n_best,
+        translate__search__length_penalty=length_penalty,
+        translate__batch_tokens=batch_tokens,
+    )
+    place = to_use(config, run, [*(settings or ()), *aliases])
+    from nmtkit.commands.translate import translate as run_translate
+
+    run_translate(
+        place.run,
+        place.config,
+        _log(quiet),
+        source=None if source == Path("-") else source,
+        output=None if output == Path("-") else output,
+        scores=scores,
+        device=device,
+        strict=strict,
+    )
+
+
+@app.command(cls=Command)
+def score(  # noqa: PLR0913, PLR0917
+    hypotheses: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Translations to score, instead of the test sets.")
+    ] = None,
+    references: Annotated[
+        Path | None, typer.Option("--reference", metavar="FILE", help="What --hypotheses is compared with.")
+    ] = None,
+    config: ConfigFile = None,
+    run: RunPath = None,
+    settings: Settings = None,
+    checkpoint: Checkpoint = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    device: Device = "auto",
+    quiet: Quiet = None,
+) -> None:
+    """Score the test sets, or a file of translations.
+
+    Without --hypotheses the test sets of the config are translated with the model of the run folder and scored.
+    """
+    from nmtkit.config import to_compare, to_use
+
+    if (hypotheses is None) != (references is None):
+        raise ConfigError("--hypotheses and --reference: one without the other; give both, or neither")
+    asked = [*(settings or ()), *_aliases(translate__checkpoint=checkpoint)]
+    if hypotheses is not None and references is not None:
+        chosen = to_compare(config, run, asked)
+        from nmtkit.commands.score import score_files
+
+        target = chosen.languages.target
+        score_files(chosen.score, target, _log(quiet), hypotheses=hypotheses, references=references, as_json=as_json)
+        return
+    place = to_use(config, run, asked)
+    from nmtkit.commands.score import score_run
+
+    score_run(place.run, place.config, place.base, _log(quiet), device=device, as_json=as_json)
+
+
+@app.command(cls=Command)
+def average(
+    last: Annotated[int, typer.Option(metavar="N", min=0, help="Average the newest N checkpoints.")] = 0,
+    best: Annotated[int, typer.Option(metavar="N", min=0, help="Average the N best checkpoints.")] = 0,
+    config: ConfigFile = None,
+    run: RunPath = None,
+    quiet: Quiet = None,
+) -> None:
+    """Average the weights of checkpoints.
+
+    translate and score use the average before any other checkpoint.
+    """
+    if bool(last) == bool(best):
+        raise ConfigError("--last N or --best N: give one of them")
+    from nmtkit.config import run_of
+
+    folder = run_of(config, run)
+    from nmtkit.commands.average import average as run_average
+
+    run_average(folder, _log(quiet), last=last, best=best)
+
+
+@app.command(cls=Command)
+def options() -> None:
+    """Print the reference of all settings (Markdown)."""
+    from nmtkit.commands.options import options as page
+
+    typer.echo(page(), nl=False)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="nmtkit")

@@ -1,0 +1,1 @@
+"""The commands: one function each, settings in, files or lines out."""

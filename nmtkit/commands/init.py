@@ -1,0 +1,159 @@
+"""`nmtkit init`: a short commented config file to start from."""
+
+import tomllib
+from pathlib import Path
+from shlex import quote
+from typing import Any, NamedTuple
+
+from nmtkit.config import FILE_NAME, resolve
+from nmtkit.errors import ConfigError
+from nmtkit.log import Log
+from nmtkit.run_folder import write_text
+from nmtkit.toml import inline
+
+
+class Start(NamedTuple):
+    """What suits a preset. `schedule` is TOML; `average` is also the number of checkpoints kept."""
+
+    note: str
+    vocabulary: int
+    tokens_per_update: int
+    tokens_per_tensor: int
+    schedule: str
+    updates: int
+    validate_every: int
+    checkpoint_every: int
+    average: int
+
+
+_NOAM = '{ kind = "noam", warmup = 4000 }  # the curve of the paper'
+
+STARTS = {
+    "tiny": Start(
+        note="for some 10,000 to 100,000 pairs; trains on a CPU",
+        vocabulary=8_000,
+        tokens_per_update=4_096,
+        tokens_per_tensor=2_048,
+        schedule='{ kind = "inverse_sqrt", peak = 0.003, warmup = 1000 }',
+        updates=8_000,
+        validate_every=500,
+        checkpoint_every=500,
+        average=5,
+    ),
+    "small": Start(
+        note="for some 100,000 to 1,000,000 pairs; trains on one GPU, or slowly on a CPU",
+        vocabulary=10_000,
+        tokens_per_update=8_192,
+        tokens_per_tensor=4_096,
+        schedule='{ kind = "inverse_sqrt", peak = 0.001, warmup = 2000 }',
+        updates=30_000,
+        validate_every=1_000,
+        checkpoint_every=1_000,
+        average=5,
+    ),
+    "base": Start(
+        note="the base model of Vaswani et al. 2017, for millions of pairs; needs a GPU",
+        vocabulary=37_000,
+        tokens_per_update=25_000,
+        tokens_per_tensor=8_192,
+        schedule=_NOAM,
+        updates=100_000,
+        validate_every=2_000,
+        checkpoint_every=1_000,
+        average=5,
+    ),
+    "big": Start(
+        note="the big model of Vaswani et al. 2017, for millions of pairs; needs large GPUs",
+        vocabulary=37_000,
+        tokens_per_update=25_000,
+        tokens_per_tensor=4_096,
+        schedule=_NOAM,
+        updates=300_000,
+        validate_every=5_000,
+        checkpoint_every=1_000,
+        average=20,
+    ),
+}
+
+_TEMPLATE = """\
+# Settings of nmtkit. Whatever is not written here has its default; `nmtkit options` explains every key.
+
+[languages]
+source = {source}
+target = {target}
+
+[corpus]
+folder = "data"       # the files below lie here, seen from this file; plain text or .gz, one sentence a line
+
+[[corpus.train]]      # one such table for each training corpus
+name = "train"
+source = {train_source}
+target = {train_target}
+
+[corpus.dev]
+name = "dev"
+source = {dev_source}
+target = {dev_target}
+
+[[corpus.test]]       # one for each test set
+name = "test"
+source = {test_source}
+target = {test_target}
+
+[prepare.segmenter]
+vocabulary_size = {vocabulary}
+joint = true          # one vocabulary for both; false (with model.share_embeddings = "target") where scripts differ
+
+[model]
+preset = "{preset}"{gap}# {note}
+
+[train]
+batch.tokens_per_update = {tokens_per_update}
+batch.tokens_per_tensor = {tokens_per_tensor}  # what memory holds at once; changes speed, not the result
+stop.updates = {updates}
+validation.every = {validate_every}
+schedule = {schedule}
+checkpoints = {{ every = {checkpoint_every}, keep_last = {average}, average = {average} }}
+
+[translate.search]
+beam = 4
+length_penalty = 0.6
+"""
+
+
+def init(folder: Path, log: Log, *, source: str, target: str, preset: str) -> None:
+    """Write nmtkit.toml for a pair of languages and a size. Raises ConfigError; never overwrites a file."""
+    if preset not in STARTS:
+        raise ConfigError(f"--preset {preset}: no such preset; choose {', '.join(STARTS)}")
+    for name, language in (("--source", source), ("--target", target)):
+        if not language.strip():
+            raise ConfigError(f"{name} {inline(language)}: no language; give a code such as en")
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder}: not a folder; choose another one")
+    path = folder / FILE_NAME
+    if path.exists():
+        raise ConfigError(f"{path}: exists already; remove it, or choose another folder")
+    text = render(source, target, preset)
+    resolve(tomllib.loads(text), str(path))
+    write_text(path, text)
+    log.info(f"Wrote {path}. Put your files where [corpus] says, or change the names there. Then:")
+    where = "" if folder == Path() else f" --config {quote(str(path))}"
+    for command in ("prepare", "train", "score"):
+        log.info(f"  nmtkit {command}{where}")
+
+
+def render(source: str, target: str, preset: str) -> str:
+    """Return the text of the config file."""
+    endings = (source, target) if source != target else (f"source.{source}", f"target.{target}")
+    files: dict[str, Any] = {}
+    for name in ("train", "dev", "test"):
+        for side, ending in zip(("source", "target"), endings, strict=True):
+            files[f"{name}_{side}"] = inline(f"{name}.{ending}")
+    return _TEMPLATE.format(
+        **files,
+        **STARTS[preset]._asdict(),
+        source=inline(source),
+        target=inline(target),
+        preset=preset,
+        gap=" " * (11 - len(preset)),
+    )

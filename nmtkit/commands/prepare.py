@@ -1,0 +1,259 @@
+"""`nmtkit prepare`: raw text to packed ids, in stages of which only those are done again whose inputs changed.
+
+text: read, normalise, filter; depends on all files, normalizers and filters.
+vocabulary: learn the segmenters; depends on the clean text and the segmenter's settings.
+train, dev: pack ids; depend on their text, the vocabulary and max_pieces.
+plan: the batches of the first epoch; depends on the packed pairs, train.batch and train.seed.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from nmtkit.commands import prepare_stages as stages
+from nmtkit.commands.prepare_inputs import Inputs, Keys, describe, gather
+from nmtkit.commands.prepare_report import Report
+from nmtkit.config import Config
+from nmtkit.corpus.segmenters import Segmenter, load_segmenter
+from nmtkit.data.manifest import Stage, changes, digest, load_manifest
+from nmtkit.errors import CheckpointError, DataError
+from nmtkit.log import Log
+from nmtkit.run_folder import RunFolder, write_text
+from nmtkit.training.lock import RunLock
+
+STAGES = ("text", "vocabulary", "train", "dev", "plan")
+"""In the order in which they are done; each depends on earlier ones only."""
+
+
+def prepare(config: Config, base: Path, run: RunFolder, log: Log) -> tuple[str, ...]:
+    """Bring the data of a run up to date with its configuration, whose paths start from `base`.
+
+    Returns the names of the stages that were done, none where nothing had changed. Raises ConfigError without a
+    training corpus, DataError for files that cannot be used, CheckpointError where trained weights would lose their
+    vocabulary.
+    """
+    try:
+        inputs = gather(config, base, log)
+        preparation = _Preparation(config, inputs, run, log)
+        if preparation.first_due() is None:
+            preparation.note()
+            return ()
+        run.path.mkdir(parents=True, exist_ok=True)
+        with RunLock(run.lock) as lock:
+            lock.sign()
+            return _Preparation(config, inputs, run, log).bring_up_to_date()
+    except OSError as error:
+        raise DataError(
+            f"{error.filename or run.data}: {error.strerror or error}; make room or set permissions, "
+            "or choose another folder with --run"
+        ) from None
+
+
+class _Preparation:
+    """One call of prepare. Its manifest is always true to the files.
+
+    A stage leaves the manifest before its files change and returns once they are whole, so after an interruption at any
+    moment the next call knows what to do.
+    """
+
+    def __init__(self, config: Config, inputs: Inputs, run: RunFolder, log: Log) -> None:
+        self._config, self._inputs, self._run, self._log = config, inputs, run, log
+        self._keys = Keys(config, inputs)
+        self._facts = describe(config, inputs)
+        self._manifest = load_manifest(run.manifest)
+        self._before = dict(self._manifest.stages)
+        self._spool = run.data / ".text.tmp"
+        self._done: list[str] = []
+
+    def bring_up_to_date(self) -> tuple[str, ...]:
+        """Do what is due, stage by stage."""
+        due = self.first_due()
+        differences = self._differences()
+        self._refuse_early(differences)
+        self._say_why(due, differences)
+        self._run.data.mkdir(parents=True, exist_ok=True)
+        self._clear_leftovers()
+        try:
+            self._do_stages()
+        finally:
+            self._spool.unlink(missing_ok=True)
+        report = self._write_report()
+        self._save(complete=True)
+        report.show(self._log)
+        return tuple(self._done)
+
+    # What is due.
+
+    def _finished(self, name: str, key: str) -> Stage | None:
+        return self._manifest.finished(name, key, self._run.data)
+
+    def _finished_vocabulary(self, key: str) -> Stage | None:
+        stage = self._finished("vocabulary", key)
+        return stage if stage is not None and stage.digest == self._vocabulary_on_disk() else None
+
+    def first_due(self) -> str | None:
+        """Return the first stage that must be done, or "report" where only the end is missing; all before it stay."""
+        keys = self._keys
+        text = self._finished("text", keys.text())
+        if text is None:
+            return "text"
+        vocabulary = self._finished_vocabulary(keys.vocabulary(text.digest))
+        if vocabulary is None:
+            return "vocabulary"
+        train = self._finished("train", keys.train(vocabulary.digest))
+        if train is None:
+            return "train"
+        if self._dev_is_due(keys.dev(vocabulary.digest)):
+            return "dev"
+        if self._finished("plan", keys.plan(train.key)) is None:
+            return "plan"
+        return None if self._manifest.complete and self._run.report.is_file() else "report"
+
+    def _dev_is_due(self, key: str) -> bool:
+        if self._inputs.dev is None:
+            return "dev" in self._manifest.stages
+        return self._finished("dev", key) is None
+
+    def _vocabulary_on_disk(self) -> str:
+        """Return the digest of the model files; empty where one is missing."""
+        files = (self._run.source_segmenter, self._run.target_segmenter)
+        if not all(file.is_file() for file in files):
+            return ""
+        return stages.vocabulary_digest(*(hashlib.sha256(file.read_bytes()).hexdigest() for file in files))
+
+    # What people hear of it.
+
+    def _differences(self) -> list[str]:
+        return list(changes(self._manifest.facts, self._facts)) if self._before else []
+
+    def note(self) -> None:
+        """Say that nothing is due; what changed may be a file's name, or a version that matters to no stage."""
+        differences = self._differences()
+        if differences:
+            self._say_changes(differences)
+            self._save(complete=True)
+        self._log.info(f"{self._run.data} is up to date: nothing to prepare")
+
+    def _say_changes(self, differences: Sequence[str]) -> None:
+        self._log.info("changed since the last preparation:")
+        for difference in differences:
+            self._log.info(f"  {difference}")
+
+    def _say_why(self, due: str | None, differences: Sequence[str]) -> None:
+        if differences:
+            self._say_changes(differences)
+        elif self._before:
+            self._log.info(
+                f"the last preparation was not finished, or files in {self._run.data} changed; going on from: {due}"
+            )
+        else:
+            self._log.info(f"preparing {self._run.data}")
+
+    def _write_report(self) -> Report:
+        report = Report({name: stage.report for name, stage in self._manifest.stages.items()})
+        write_text(self._run.report, report.to_json())
+        return report
+
+    # What is refused.
+
+    def _refuse_early(self, differences: Sequence[str]) -> None:
+        """Refuse settings that would change the vocabulary under trained weights before any work is done."""
+        for difference in differences:
+            if difference.startswith("prepare.segmenter.") and self._has_checkpoints():
+                raise self._refusal(difference)
+
+    def _refuse_vocabulary(self, new: str) -> None:
+        """Refuse a vocabulary that differs from the one weights were trained with."""
+        before = self._before.get("vocabulary")
+        old = before.digest if before else self._vocabulary_on_disk()
+        if old not in ("", new) and self._has_checkpoints():
+            raise self._refusal("the text it is learned from has changed")
+
+    def _has_checkpoints(self) -> bool:
+        folders = self._run.checkpoints.glob("*/weights.safetensors")
+        return any(not weights.parent.name.startswith(".") for weights in folders)
+
+    def _refusal(self, why: str) -> CheckpointError:
+        return CheckpointError(
+            f"{self._run.checkpoints} holds weights trained with the vocabulary in {self._run.data}, which would "
+            f"change ({why}); choose another folder with --run, or delete {self._run.checkpoints}"
+        )
+
+    # What is done.
+
+    def _clear_leftovers(self) -> None:
+        """Remove what an interrupted preparation left under temporary names."""
+        for path in self._run.data.glob(".*.tmp"):
+            path.unlink(missing_ok=True)
+
+    def _do_stages(self) -> None:
+        keys = self._keys
+        text = self._finished("text", keys.text()) or self._text
+        vocabulary = self._finished_vocabulary(keys.vocabulary(text.digest))
+        if vocabulary is None:
+            vocabulary = self._do_vocabulary(keys.vocabulary(text.digest))
+        else:
+            self._log.info("vocabulary: unchanged, kept")
+        segmenters = (load_segmenter(self._run.source_segmenter), load_segmenter(self._run.target_segmenter))
+        train = self._finished("train", keys.train(vocabulary.digest))
+        if train is None:
+            train = self._do_train(keys.train(vocabulary.digest), segmenters, made_of=[text.digest, vocabulary.digest])
+        else:
+            self._log.info("training pairs: unchanged, kept")
+        if self._dev_is_due(keys.dev(vocabulary.digest)):
+            self._do_dev(keys.dev(vocabulary.digest), segmenters, made_of=[vocabulary.digest])
+        if self._finished("plan", keys.plan(train.key)) is None:
+            self._complete("plan", stages.plan_batches(self._config, folder=self._run.data, key=keys.plan(train.key)))
+
+    @cached_property
+    def _text(self) -> Stage:
+        """The text stage with its spool written, as soon as a later stage asks for it."""
+        stage = stages.clean_text(self._config, self._inputs, self._spool, self._log, key=self._keys.text())
+        if self._finished("text", stage.key) is None:
+            self._complete("text", stage)
+        return stage
+
+    def _do_vocabulary(self, key: str) -> Stage:
+        pairs = stages.kept_pairs(self._text)
+        learned = stages.learn_vocabularies(self._config, self._spool, pairs, self._log, run=self._run, key=key)
+        self._refuse_vocabulary(learned.stage.digest)
+        self._undo("vocabulary")
+        learned.write(self._run)
+        return self._complete("vocabulary", learned.stage)
+
+    def _do_train(self, key: str, segmenters: tuple[Segmenter, Segmenter], made_of: list[str]) -> Stage:
+        pairs = stages.kept_pairs(self._text)
+        self._undo("train", "plan")
+        stage = stages.pack_train(
+            self._config, self._spool, pairs, segmenters, self._log, folder=self._run.data, key=key
+        )
+        made = digest([*made_of, self._config.prepare.max_pieces])
+        return self._complete("train", replace(stage, digest=made))
+
+    def _do_dev(self, key: str, segmenters: tuple[Segmenter, Segmenter], made_of: list[str]) -> None:
+        self._undo("dev")
+        if self._inputs.dev is None:
+            stages.remove_split(self._run.data, "dev")
+        else:
+            stage = stages.pack_dev(self._config, self._inputs.dev, segmenters, folder=self._run.data, key=key)
+            made = digest([stage.digest, *made_of, self._config.prepare.max_pieces])
+            self._complete("dev", replace(stage, digest=made))
+
+    def _undo(self, *names: str) -> None:
+        for name in names:
+            self._manifest.stages.pop(name, None)
+        self._save()
+
+    def _complete(self, name: str, stage: Stage) -> Stage:
+        self._manifest.stages[name] = stage
+        self._done.append(name)
+        self._save()
+        return stage
+
+    def _save(self, *, complete: bool = False) -> None:
+        self._manifest.complete = complete
+        self._manifest.facts = self._facts
+        self._manifest.stages = {name: self._manifest.stages[name] for name in STAGES if name in self._manifest.stages}
+        self._manifest.save(self._run.manifest)

@@ -1,0 +1,196 @@
+"""`nmtkit train`: prepared data to a trained model, from the beginning or from the newest checkpoint on."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from nmtkit.api import Segmenters, load_run_config, load_segmenters, resolve_device
+from nmtkit.commands.train_data import TrainingData, open_data
+from nmtkit.commands.train_summary import summary
+from nmtkit.config import Config, dump
+from nmtkit.corpus.normalizers import chain
+from nmtkit.data.manifest import prepared
+from nmtkit.errors import CheckpointError
+from nmtkit.log import Log, duration
+from nmtkit.metrics.base import Metric
+from nmtkit.models.base import AutoregressiveModel
+from nmtkit.run_folder import RunFolder, write_text
+from nmtkit.training.changes import Change, changes
+from nmtkit.training.checkpoints import (
+    Checkpoint,
+    average_is_current,
+    check_vocabularies,
+    load_optimizer,
+    load_weights,
+    newest_resumable,
+)
+from nmtkit.training.lock import RunLock
+from nmtkit.training.memory import keep_freed_memory
+from nmtkit.training.precision import choose
+from nmtkit.training.reporting import Reporter, check_tensorboard
+from nmtkit.training.signals import Interruption
+from nmtkit.training.state import Origin, TrainingState, versions
+from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, remove_leftovers
+from nmtkit.training.trainer import Learner, Trainer, Workplace, is_finished
+from nmtkit.training.validation import Translating, Validator
+from nmtkit.translation.translator import LineTranslator
+
+
+class Given(NamedTuple):
+    """What a training is made of, opened and checked."""
+
+    config: Config
+    data: TrainingData
+    segmenters: Segmenters
+    metric: Metric | None
+    device: torch.device
+
+
+def train(config: Config, base: Path, run: RunFolder, log: Log, *, device: str = "auto") -> None:
+    """Train the model of `config` on the prepared data of `run`; paths in `config` start from the folder `base`.
+
+    Goes on from the newest usable checkpoint where there is one; a finished run is left as it is. Raises DataError
+    where the data is not prepared for these settings, CheckpointError where the run cannot go on with them or another
+    process trains in it, ConfigError where something they ask for is not installed, Interrupted after a signal.
+    """
+    if config.train.tensorboard:
+        check_tensorboard()
+    config = with_absolute_corpus(config, base)
+    computes = resolve_device(device)
+    prepared(run)  # without it there is no folder to lock
+    with RunLock(run.lock) as lock:
+        given = _open(config, base, run, computes)
+        remove_leftovers(run.checkpoints)
+        damaged: list[str] = []
+        checkpoint = newest_resumable(run.checkpoints, damaged.append)
+        changed: list[Change] = []
+        if checkpoint is not None:
+            changed = check_resumable(given, run, checkpoint)
+            limit = is_finished(run, config.train, checkpoint.state, validating=given.data.dev is not None)
+            if limit is not None:
+                log.info(f"{run}: finished at update {checkpoint.update:,} ({limit}); to train on, raise that limit")
+                return
+        lock.sign()
+        log.attach(run.log)
+        for message in damaged:
+            log.warn(message)
+        for change in changed:
+            log.info(f"changed since this run began: {change}")
+        try:
+            _train(given, run, checkpoint, log)
+        finally:
+            log.close()
+
+
+def _open(config: Config, base: Path, run: RunFolder, device: torch.device) -> Given:
+    data = open_data(config, base, run)
+    translating = data.dev is not None and config.train.validation.translate
+    metric = config.score.metrics[0].build(config.languages.target) if translating else None
+    return Given(config, data, load_segmenters(run), metric, device)
+
+
+def with_absolute_corpus(config: Config, base: Path) -> Config:
+    """Return the settings with a corpus.folder that means the same from everywhere."""
+    folder = str((base / Path(config.corpus.folder).expanduser()).resolve())
+    return config.model_copy(update={"corpus": config.corpus.model_copy(update={"folder": folder})})
+
+
+def check_resumable(given: Given, run: RunFolder, checkpoint: Checkpoint) -> list[Change]:
+    """See that a run may go on with these settings and this data; return the changes that it may go on with.
+
+    Raises CheckpointError, naming each setting with its old and its new value.
+    """
+    old = load_run_config(run).model_dump(exclude_none=True)
+    found = list(changes(old, given.config.model_dump(exclude_none=True)))
+    refused = [f"  {change}" for change in found if not change.allowed]
+    if refused:
+        raise CheckpointError(
+            "\n".join([f"{run}: these settings cannot change in the middle of a training:", *refused])
+            + "\nset them back, or train into another folder with --run"
+        )
+    segmenters = given.segmenters
+    check_vocabularies(checkpoint.folder / WEIGHTS, segmenters.source.fingerprint, segmenters.target.fingerprint)
+    if checkpoint.origin.data != given.data.fingerprint:
+        raise CheckpointError(
+            f"{run.data}: the training pairs are not those that {checkpoint.folder} was trained with; "
+            "bring the corpus files back and run `nmtkit prepare`, or train into another folder with --run"
+        )
+    return found
+
+
+def _train(given: Given, run: RunFolder, checkpoint: Checkpoint | None, log: Log) -> None:
+    """Put the parts together and train."""
+    keep_freed_memory()
+    config, state = given.config, checkpoint.state if checkpoint else TrainingState()
+    model = _model(given)
+    learner = _learner(given, model, checkpoint)
+    origin = _origin(given, checkpoint)
+    write_text(run.config, dump(config))
+    for line in summary(config, given.data.pairs, given.segmenters, model):
+        log.info(line)
+    log.info(f"device {given.device}, precision {origin.precision}, {torch.get_num_threads()} threads")
+    log.info(f"going on behind update {state.update:,}" if checkpoint else f"training in {run}")
+    if given.data.dev is None:
+        log.warn("corpus.dev: there is no development set, so nothing is validated and no best checkpoint kept")
+    reporter = Reporter(log, run, config.train.stop, every=config.train.log_every, tensorboard=config.train.tensorboard)
+    with Interruption() as interruption:
+        place = Workplace(run, given.device, origin.precision, log, reporter, interruption)
+        trainer = Trainer(
+            learner,
+            given.data.pairs,
+            _validator(given, model),
+            config.train,
+            state=state,
+            origin=origin,
+            place=place,
+        )
+        try:
+            reporter.open(state, average_stands=average_is_current(run, state.update))
+            limit = trainer.train()
+        finally:
+            reporter.close()
+    log.info(f"finished at update {state.update:,} ({limit}) after {duration(state.seconds)} of training")
+    if state.best is not None:
+        log.info(f"best: {state.best.name} {state.best.value:.2f} at update {state.best_update:,}")
+
+
+def _model(given: Given) -> AutoregressiveModel:
+    """Return the model with the weights that the seed draws."""
+    torch.manual_seed(given.config.train.seed)
+    source, target = given.segmenters
+    return given.config.model.build(source.size, target.size).to(given.device)
+
+
+def _learner(given: Given, model: AutoregressiveModel, checkpoint: Checkpoint | None) -> Learner:
+    """Return model and optimizer as the checkpoint left them, or as they are drawn."""
+    config = given.config
+    optimizer = config.train.optimizer.build(model.parameters())
+    if checkpoint is not None:
+        load_weights(model, checkpoint.folder / WEIGHTS)
+        load_optimizer(optimizer, model, checkpoint.folder / OPTIMIZER)
+    return Learner(model, optimizer, config.model.width)
+
+
+def _origin(given: Given, checkpoint: Checkpoint | None) -> Origin:
+    """Return what checkpoints of this training are made from; the precision stays what it was."""
+    if checkpoint is not None:
+        precision = checkpoint.origin.precision
+    else:
+        precision = choose(given.config.train.precision, given.device)
+    source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
+    return Origin(precision, source, target, given.data.fingerprint, versions())
+
+
+def _validator(given: Given, model: AutoregressiveModel) -> Validator | None:
+    if given.data.dev is None:
+        return None
+    config, segmenters, translating = given.config, given.segmenters, None
+    if given.metric is not None:
+        normalize = chain(config.prepare.normalizers, config.languages.source)
+        translator = LineTranslator(
+            model, segmenters.source, segmenters.target, normalize, config.translate, given.device
+        )
+        translating = Translating(translator, given.metric)
+    tokens = config.train.batch.tokens_per_tensor
+    return Validator(model, given.data.dev, translating, tokens=tokens, device=given.device)

@@ -1,0 +1,63 @@
+"""What a training reads: prepared pairs that fit the settings, and the raw development set."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from nmtkit.commands.prepare_inputs import Inputs, describe
+from nmtkit.config import Config
+from nmtkit.corpus.reader import PairCounts, check_files, locate
+from nmtkit.data.manifest import Manifest, changes, prepared
+from nmtkit.data.store import PairStore
+from nmtkit.errors import DataError
+from nmtkit.run_folder import RunFolder
+from nmtkit.training.validation import DevSet
+
+
+class TrainingData(NamedTuple):
+    """Training pairs and, where there is one, the development set."""
+
+    pairs: PairStore
+    fingerprint: str
+    """Of the packed pairs: their clean text, the vocabulary and the longest pair allowed."""
+    dev: DevSet | None
+
+
+def open_data(config: Config, base: Path, run: RunFolder) -> TrainingData:
+    """Open the prepared data of a run.
+
+    Raises DataError where it was not prepared, or with other settings than these, which are then named.
+    """
+    manifest = prepared(run)
+    _check_settings(config, run, manifest)
+    return TrainingData(
+        PairStore.open(run.data, "train"), manifest.stages["train"].digest, _dev_set(config, base, run, manifest)
+    )
+
+
+def _check_settings(config: Config, run: RunFolder, manifest: Manifest) -> None:
+    asked = _settings(describe(config, Inputs([], None, [], {})))
+    differences = [f"  {difference}" for difference in changes(_settings(manifest.facts), asked)]
+    if differences:
+        raise DataError(
+            "\n".join([f"{run.data} was prepared with other settings:", *differences])
+            + "\nrun `nmtkit prepare` for this run folder again, or set them back"
+        )
+
+
+def _settings(facts: dict[str, str]) -> dict[str, str]:
+    """Return the settings among the facts that change packed data."""
+    return {name: fact for name, fact in facts.items() if name.startswith(("languages.", "prepare."))}
+
+
+def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest) -> DevSet | None:
+    """Return the development set, its raw lines read as `score` reads them."""
+    if config.corpus.dev is None:
+        return None
+    if "dev" not in manifest.stages:
+        raise DataError(f"{run.data}: corpus.dev is not prepared; run `nmtkit prepare` for this run folder again")
+    text = locate(base, config.corpus, config.corpus.dev)
+    check_files([text])
+    text.count_pairs()
+    lines = [pair for pair in text.pairs(PairCounts()) if pair is not None]
+    sources, references = [pair.source for pair in lines], [pair.target for pair in lines]
+    return DevSet(PairStore.open(run.data, "dev"), sources, references)

@@ -1,0 +1,172 @@
+"""`nmtkit translate`: standard input or a file to standard output or a file, one line for each line.
+
+What is written for a line:
+
+    TEXT                         by default
+    SCORE TAB TEXT               with scores
+    NUMBER TAB SCORE TAB TEXT    with an n-best list: as many lines as hypotheses were found, at least one and at most
+                                 n_best, best first; NUMBER is that of the input line, counted from 1
+
+TEXT holds no tab and no line end. SCORE is what ranks hypotheses: of a beam the log-probability after length penalty.
+"""
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from nmtkit.config import Config
+from nmtkit.corpus.lines import LineCounts, clean_lines, raw_lines, read_lines, split_lines
+from nmtkit.errors import DataError
+from nmtkit.log import Log, duration
+from nmtkit.run_folder import RunFolder, replacing
+from nmtkit.translation.arrivals import GRACE, Arrivals
+
+if TYPE_CHECKING:
+    from nmtkit.search.base import Hypothesis
+    from nmtkit.translation.translator import LineTranslator, TranslationCounts
+
+Rows = Callable[[int, "Sequence[Hypothesis]"], Iterator[str]]
+"""From the number of a line, counted from 1, and its hypotheses to what is written, without line ends."""
+
+
+def translate(
+    run: RunFolder,
+    config: Config,
+    log: Log,
+    *,
+    source: Path | None = None,
+    output: Path | None = None,
+    device: str = "auto",
+    scores: bool = False,
+    strict: bool = False,
+) -> None:
+    """Translate `source` (None: standard input) into `output` (None: standard output), chunk by chunk.
+
+    A file of output is there whole or not at all. Raises DataError where a file cannot be read or written,
+    and, with `strict`, after the last line where a line was cut or bytes that are not UTF-8 were replaced;
+    CheckpointError where the run cannot be used; ConfigError where the device does not exist.
+    """
+    _check(source)
+    line_counts = LineCounts()
+    with ExitStack() as stack:
+        sink = stack.enter_context(_opened(output))
+        lines = Arrivals(
+            _lines(source, line_counts),
+            config.translate.chunk_lines,
+            grace=None if _is_file(source) else GRACE,
+        )
+        stack.callback(lines.close)
+        # Both while the first lines are read: torch takes seconds to import.
+        from nmtkit.api import Translator, resolve_device
+
+        translator = Translator.open(run, config, resolve_device(device), log.warn)
+        started = time.monotonic()
+        quiet = output is None and sys.stdout.isatty()
+        with nullcontext() if quiet else log.progress("translated", unit="lines") as meter:
+            rows = _rows(getattr(config.translate.search, "n_best", 1), scores=scores)
+            for count in answer(lines, translator, sink, rows):
+                if meter is not None:
+                    meter.advance(count)
+    _summarize(translator.counts, line_counts, time.monotonic() - started, log)
+    if strict and (translator.counts.cut or line_counts.invalid_bytes):
+        raise DataError(
+            f"--strict: {translator.counts.cut:,} lines were cut and {line_counts.invalid_lines:,} were not UTF-8 "
+            "(see above); every line was answered"
+        )
+
+
+def answer(chunks: Iterable[list[str]], translator: "LineTranslator", sink: BinaryIO, rows: Rows) -> Iterator[int]:
+    """Write the answers to each chunk of lines and yield how many lines it had."""
+    number = 0
+    for chunk in chunks:
+        answers: list[str] = []
+        for hypotheses in translator.hypotheses(chunk):
+            number += 1
+            answers += rows(number, hypotheses)
+        sink.write("".join(f"{row}\n" for row in answers).encode("utf-8"))
+        sink.flush()
+        yield len(chunk)
+
+
+def _rows(n_best: int, *, scores: bool) -> Rows:
+    """Return how answers are written."""
+    if n_best > 1:
+        return lambda number, found: (f"{number}\t{each.score:.6f}\t{each.text}" for each in found)
+    if scores:
+        return lambda _, found: iter((f"{found[0].score:.6f}\t{found[0].text}",))
+    return lambda _, found: iter((found[0].text,))
+
+
+def _check(source: Path | None) -> None:
+    """Raise DataError at once where a file cannot be read; what can be read only once is left alone."""
+    if source is not None and not (source.is_fifo() or source.is_char_device()):
+        next(raw_lines(source), None)
+
+
+def _is_file(source: Path | None) -> bool:
+    """Tell whether all lines are there already, so that waiting for full chunks delays nobody."""
+    try:
+        return source.is_file() if source is not None else stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _lines(source: Path | None, counts: LineCounts) -> Iterator[str]:
+    """Yield the clean lines of a file or of standard input; bytes that are not UTF-8 become U+FFFD."""
+    if source is not None:
+        yield from read_lines(source, invalid="replace", counts=counts)
+        return
+    try:
+        # Not sys.stdin.buffer: Python aborts at its end where a thread still waits in that.
+        stream: BinaryIO = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+    except (OSError, ValueError):
+        stream = sys.stdin.buffer
+    yield from clean_lines(split_lines(stream), "standard input", invalid="replace", counts=counts)
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[BinaryIO]:
+    """Open what is written to. Only what is a file, or will be one, is written under another name first."""
+    if output is None:
+        yield sys.stdout.buffer
+        return
+    if output.is_dir():
+        raise DataError(f"--output {output} is a folder; give the name of a file in it")
+    try:
+        with ExitStack() as stack:
+            is_device = output.exists() and not output.is_file()
+            path = output if is_device else stack.enter_context(replacing(output.resolve()))
+            yield stack.enter_context(path.open("wb"))
+    except OSError as error:
+        raise DataError(f"--output {output} cannot be written ({error.strerror or error}); choose another") from None
+
+
+def _summarize(counts: "TranslationCounts", lines: LineCounts, seconds: float, log: Log) -> None:
+    """Say what was met and how fast it went."""
+    if lines.invalid_bytes:
+        log.warn(
+            f"{lines.invalid_bytes:,} bytes in {lines.invalid_lines:,} lines are not UTF-8 and became U+FFFD; "
+            f"the first stand in line {lines.first_invalid:,}"
+        )
+    if counts.cut:
+        log.warn(
+            f"{counts.cut:,} lines have more than translate.max_pieces pieces and were translated in parts; "
+            f"the first is line {counts.first_cut:,}"
+        )
+    if counts.unknown:
+        log.info(f"{counts.unknown:,} of {counts.pieces:,} source pieces are unknown to the vocabulary")
+    if lines.separators_replaced or lines.controls_removed:
+        log.info(
+            f"{lines.separators_replaced:,} tabs and separators became spaces, "
+            f"{lines.controls_removed:,} control characters were removed"
+        )
+    rate = max(seconds, 1e-9)
+    log.info(
+        f"{counts.lines:,} lines ({counts.blank:,} blank, {counts.cut:,} cut) in {duration(seconds)}: "
+        f"{counts.lines / rate:,.1f} lines/s, {counts.pieces / rate:,.0f} pieces/s"
+    )

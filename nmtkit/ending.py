@@ -1,0 +1,81 @@
+"""How a command ends: exit codes, and what is said on stderr when it fails."""
+
+import errno
+import os
+import sys
+import traceback
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+import nmtkit
+from nmtkit.errors import NmtkitError
+
+INTERRUPTED, BROKEN_PIPE, INTERNAL = 130, 141, 70
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some of your quota",
+    errno.EACCES: "check the permissions of file and folder",
+    errno.EPERM: "check the permissions of file and folder",
+    errno.EROFS: "choose a folder that can be written to",
+    errno.ENOENT: "check the name",
+    errno.ENOTDIR: "check the name: a part of it is no folder",
+    errno.EISDIR: "name a file, not a folder",
+    errno.EEXIST: "choose another name",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+}
+
+
+class Command(TyperCommand):
+    """A command whose failures become a message and an exit code, a traceback only where nmtkit is at fault."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of arguments and options in groups."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            default = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or default, []).append(record)
+        for title, records in groups.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            result = super().invoke(ctx)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return result
+        except Exception as error:
+            raise typer.Exit(report(error)) from None
+        except KeyboardInterrupt:
+            typer.echo("nmtkit: interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def report(error: Exception) -> int:
+    """Say on stderr what happened and return the exit code."""
+    if isinstance(error, NmtkitError):
+        for line in str(error).split("\n"):
+            typer.echo(f"nmtkit: error: {line}", err=True)
+        return error.exit_code
+    if isinstance(error, BrokenPipeError):
+        # Who read the output went away, as `head` does; end as quietly as a program ended by SIGPIPE. Python would
+        # complain when it flushes stdout at its end, so what is left goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    if isinstance(error, OSError) and error.errno is not None:
+        file = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        remedy = _REMEDIES.get(error.errno, "check the file system")
+        typer.echo(f"nmtkit: error: {file}{error.strerror}; {remedy}", err=True)
+        return NmtkitError.exit_code
+    typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    typer.echo(
+        f"nmtkit: internal error: a bug in nmtkit {nmtkit.__version__}; please report it with the text above", err=True
+    )
+    return INTERNAL

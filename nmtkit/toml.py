@@ -1,0 +1,95 @@
+"""TOML in and out: a file or a value read with clear errors, and a value written on one line."""
+
+import json
+import re
+import tomllib
+from pathlib import Path as File
+from typing import Any
+
+from nmtkit.errors import ConfigError
+
+Path = tuple[str | int, ...]
+"""Keys and list positions from the root: ("corpus", "test", 1, "source")."""
+
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_TWICE = ("Cannot overwrite", "Cannot declare", "Cannot redefine", "Cannot mutate", "Duplicate", "Expanding")
+
+
+def read(path: File) -> dict[str, Any]:
+    """Return the tables of a file. Raises ConfigError with file, line and remedy."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        remedy = "write one with `nmtkit init` or name yours with --config"
+        raise ConfigError(f"{path}: no such file; {remedy}") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: a folder, not a file; name the TOML file in it") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path and permissions") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        wrong = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise ConfigError(f"{path}, line {line}: {wrong}; save the file as UTF-8") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}{_explain(str(error), text)}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: lists or tables nested too deeply; no key needs more than three levels") from None
+
+
+def _explain(message: str, text: str) -> str:
+    """Return ", line n: what; remedy" from what tomllib says."""
+    place = _PLACE.search(message)
+    what = " ".join(_PLACE.sub("", message).split())
+    line_number = place[1] if place else None
+    number = int(line_number) if line_number else text.rstrip().count("\n") + 1
+    lines = text.split("\n")
+    line = shorten(lines[number - 1].strip()) if number <= len(lines) else ""
+    shown = f" in `{line}`" if line else ""
+    if what.startswith(_TWICE):
+        return f", line {number}: key or table given twice{shown}; keep one of them"
+    remedy = "write KEY = VALUE or [TABLE], text in quotes, true and false in small letters"
+    return f", line {number}: not valid TOML{shown} ({what[:1].lower()}{what[1:]}); {remedy}"
+
+
+def parse_value(text: str) -> Any:
+    """Return the value written in TOML; where it is not TOML, the text itself."""
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+    return table["value"] if len(table) == 1 else text
+
+
+def inline(value: Any) -> str:
+    """Return a value as TOML on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # JSON escapes are TOML escapes; DEL is the one control character that JSON leaves as it is.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(inline(element) for element in value)}]"
+    if isinstance(value, dict):
+        inside = ", ".join(f"{_key(key)} = {inline(element)}" for key, element in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    return str(value)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else inline(name)
+
+
+def dotted(path: Path) -> str:
+    """Return a path as it is written: corpus.test[1].source."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_key(part)}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """Return text cut to about `limit` characters, an ellipsis for the rest; line separators are shown escaped."""
+    visible = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return visible if len(visible) <= limit else f"{visible[: limit - 1]}…"

@@ -1,0 +1,244 @@
+"""`nmtkit score` on files and on a run."""
+
+import gzip
+import json
+
+import pytest
+from sacrebleu.metrics import BLEU, CHRF, TER
+from toy.corpora import write_project
+from toy.runs import write_run
+
+from nmtkit.api import Translator
+from nmtkit.commands import score as command
+from nmtkit.commands.score import score_files, score_run
+from nmtkit.config import Config, load
+from nmtkit.errors import CheckpointError, ConfigError, DataError
+from nmtkit.log import Log
+from nmtkit.metrics.bleu import BleuConfig
+from nmtkit.metrics.settings import ScoreConfig
+from nmtkit.run_folder import RunFolder
+
+HYPOTHESES = ["ein Hund läuft", "", "zwei Katzen sitzen auf dem Dach"]
+REFERENCES = ["ein Hund rennt", "eine Kuh", "zwei Katzen sitzen auf einem Dach"]
+
+
+@pytest.fixture
+def log():
+    return Log("quiet")
+
+
+def write(path, lines):
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    return {
+        "hypotheses": write(tmp_path / "h.txt", HYPOTHESES),
+        "references": write(tmp_path / "r.txt", REFERENCES),
+    }
+
+
+def test_a_pipe_gets_a_line_for_each_score(files, log, capsys):
+    score_files(ScoreConfig(), "de", log, **files, as_json=False)
+    out, err = capsys.readouterr()
+    lines = [line.split("\t") for line in out.removesuffix("\n").split("\n")]
+    peers = [BLEU(), CHRF(), TER()]
+    scores = [peer.corpus_score(HYPOTHESES, [REFERENCES]) for peer in peers]
+    assert lines == [
+        ["h.txt", score.name, f"{score.score:.2f}", str(peer.get_signature())]
+        for peer, score in zip(peers, scores, strict=True)
+    ]
+    assert err == ""
+
+
+def test_json_holds_everything(files, log, capsys):
+    score_files(ScoreConfig(), "de", log, **files, as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["target_language"] == "de"
+    (test_set,) = found["sets"]
+    assert test_set["lines"] == 3
+    assert (test_set["hypotheses"], test_set["references"]) == tuple(map(str, files.values()))
+    bleu = BLEU()
+    assert test_set["scores"][0]["value"] == bleu.corpus_score(HYPOTHESES, [REFERENCES]).score
+    assert test_set["scores"][0]["signature"] == str(bleu.get_signature())
+    assert [score["higher_is_better"] for score in test_set["scores"]] == [True, True, False]
+
+
+def test_a_terminal_gets_a_table_with_the_signatures_below(files, log, capsys, monkeypatch):
+    monkeypatch.setattr(command.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    score_files(ScoreConfig(), "de", log, **files, as_json=False)
+    out = capsys.readouterr().out
+    bleu = BLEU()
+    assert f"{bleu.corpus_score(HYPOTHESES, [REFERENCES]).score:.2f}" in out
+    assert f"BLEU  {bleu.get_signature()}" in out, "signatures are not broken over lines"
+    assert "TER ↓" in out
+
+
+def test_the_metrics_are_those_of_the_config(files, log, capsys):
+    config = ScoreConfig(metrics=(BleuConfig(lowercase=True), BleuConfig()))
+    score_files(config, "de", log, **files, as_json=False)
+    signatures = [line.split("\t")[3] for line in capsys.readouterr().out.removesuffix("\n").split("\n")]
+    assert ["case:lc" in signature for signature in signatures] == [True, False]
+
+
+def test_compressed_files_a_byte_order_mark_and_crlf_change_nothing(files, log, capsys, tmp_path):
+    score_files(ScoreConfig(), "de", log, **files, as_json=True)
+    plain = json.loads(capsys.readouterr().out)["sets"][0]["scores"]
+    references = tmp_path / "r.gz"
+    references.write_bytes(gzip.compress(b"\xef\xbb\xbf" + "\r\n".join([*REFERENCES, ""]).encode()))
+    score_files(ScoreConfig(), "de", log, hypotheses=files["hypotheses"], references=references, as_json=True)
+    assert json.loads(capsys.readouterr().out)["sets"][0]["scores"] == plain
+
+
+def test_a_line_separator_inside_a_sentence_is_no_line_end(log, capsys, tmp_path):
+    hypotheses = write(tmp_path / "h.txt", ["eins\u2028zwei", "drei\x0bvier"])
+    references = write(tmp_path / "r.txt", ["eins zwei", "drei vier"])
+    score_files(ScoreConfig(), "de", log, hypotheses=hypotheses, references=references, as_json=True)
+    assert json.loads(capsys.readouterr().out)["sets"][0]["lines"] == 2
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(2, 3), (3, 2), (0, 3), (3, 0)])
+def test_unequal_counts_name_both_files_and_counts(log, capsys, tmp_path, ours, theirs):
+    hypotheses = write(tmp_path / "h.txt", HYPOTHESES[:ours])
+    references = write(tmp_path / "r.txt", REFERENCES[:theirs])
+    with pytest.raises(DataError) as caught:
+        score_files(ScoreConfig(), "de", log, hypotheses=hypotheses, references=references, as_json=False)
+    assert f"{hypotheses} has {ours} lines but {references} has {theirs}" in str(caught.value)
+    assert capsys.readouterr().out == ""
+
+
+def test_empty_files_are_refused(log, tmp_path):
+    empty = write(tmp_path / "e.txt", [])
+    with pytest.raises(DataError, match="no lines to score"):
+        score_files(ScoreConfig(), "de", log, hypotheses=empty, references=empty, as_json=False)
+
+
+def test_bytes_that_are_no_utf8_are_named(files, log):
+    files["hypotheses"].write_bytes(b"ein Hund\nzwei \xff\ndrei\n")
+    with pytest.raises(DataError, match="line 2, byte 6"):
+        score_files(ScoreConfig(), "de", log, **files, as_json=False)
+
+
+def test_a_missing_file_is_named(files, log, tmp_path):
+    files["references"] = tmp_path / "nowhere.txt"
+    with pytest.raises(DataError, match=r"nowhere\.txt does not exist"):
+        score_files(ScoreConfig(), "de", log, **files, as_json=False)
+
+
+def test_text_that_looks_tokenized_is_reported(log, capsys, tmp_path):
+    lines = ["ein Hund läuft .", "zwei Katzen sitzen ."]
+    hypotheses, references = write(tmp_path / "h.txt", lines), write(tmp_path / "r.txt", ["ein Hund.", "zwei."])
+    score_files(ScoreConfig(), "de", log, hypotheses=hypotheses, references=references, as_json=False)
+    err = capsys.readouterr().err
+    assert "2 of 2 hypotheses end in a space and a full stop" in err
+    assert "references end" not in err
+
+
+# A run
+
+
+def config_of(folder, *tests):
+    corpus = {"folder": str(folder), "test": [{"name": n, "source": s, "target": t} for n, s, t in tests]}
+    return Config.model_validate({"languages": {"source": "en", "target": "de"}, "corpus": corpus})
+
+
+def test_no_test_set_is_told_with_the_remedy(log, tmp_path):
+    with pytest.raises(ConfigError, match=r"\[\[corpus\.test\]\]"):
+        score_run(RunFolder(tmp_path), config_of(tmp_path), tmp_path, log, device="cpu", as_json=False)
+
+
+def test_every_missing_file_is_named_before_anything_is_loaded(log, tmp_path):
+    config = config_of(tmp_path, ("one", "1.en", "1.de"), ("two", "2.en", "2.de"))
+    write(tmp_path / "1.en", ["a"])
+    with pytest.raises(DataError) as caught:
+        score_run(RunFolder(tmp_path / "run"), config, tmp_path, log, device="cpu", as_json=False)
+    for name in ("1.de", "2.en", "2.de"):
+        assert name in str(caught.value)
+
+
+def test_unequal_test_files_name_both_counts(log, tmp_path):
+    write(tmp_path / "1.en", ["a", "b"])
+    write(tmp_path / "1.de", ["a"])
+    config = config_of(tmp_path, ("one", "1.en", "1.de"))
+    with pytest.raises(DataError, match=r"1\.en has 2 lines but .*1\.de has 1"):
+        score_run(RunFolder(tmp_path / "run"), config, tmp_path, log, device="cpu", as_json=False)
+
+
+def test_a_run_without_weights_is_told(log, tmp_path):
+    write(tmp_path / "1.en", ["a"])
+    write(tmp_path / "1.de", ["a"])
+    config = config_of(tmp_path, ("one", "1.en", "1.de"))
+    with pytest.raises(CheckpointError, match="nmtkit train"):
+        score_run(RunFolder(tmp_path / "run"), config, tmp_path, log, device="cpu", as_json=False)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run with two checkpoints, its config and the folder of its config."""
+    base = tmp_path_factory.mktemp("score")
+    config = load(write_project(base))
+    write_run(base / "run", update=4, seed=2)
+    return write_run(base / "run", update=8), config, base
+
+
+def test_a_run_is_translated_and_scored(trained, log, capsys):
+    run, config, base = trained
+    score_run(run, config, base, log, device="cpu", as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert (found["run"], found["checkpoint"]) == (str(run), "00000008")
+    (test_set,) = found["sets"]
+    assert (test_set["name"], test_set["lines"]) == ("test", 20)
+    assert test_set["source"].endswith("test.en")
+
+    output = run.translation("test", "00000008")
+    assert test_set["hypotheses"] == str(output)
+    hypotheses = output.read_bytes().decode().removesuffix("\n").split("\n")
+    sources = (base / "test.en").read_bytes().decode().removesuffix("\n").split("\n")
+    references = (base / "test.de").read_bytes().decode().removesuffix("\n").split("\n")
+    assert hypotheses == Translator.load(run.path, device="cpu").translate(sources)
+    assert test_set["scores"][1]["value"] == CHRF().corpus_score(hypotheses, [references]).score
+
+
+def test_a_run_scores_as_its_translations_do(trained, log, capsys):
+    run, config, base = trained
+    score_run(run, config, base, log, device="cpu", as_json=True)
+    scores = json.loads(capsys.readouterr().out)["sets"][0]["scores"]
+    files = {"hypotheses": run.translation("test", "00000008"), "references": base / "test.de"}
+    score_files(config.score, "de", log, **files, as_json=True)
+    assert json.loads(capsys.readouterr().out)["sets"][0]["scores"] == scores
+
+
+def test_the_checkpoint_is_the_one_asked_for(trained, log, capsys):
+    run, config, base = trained
+    asked = config.model_copy(update={"translate": config.translate.model_copy(update={"checkpoint": "4"})})
+    score_run(run, asked, base, log, device="cpu", as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["checkpoint"] == "00000004"
+    assert run.translation("test", "00000004").exists()
+    assert found["translate"]["checkpoint"] == "4"
+
+
+def test_references_stay_as_they_are(trained, log, capsys, tmp_path):
+    run, config, base = trained
+    decomposed = ["a\u0308rger  und   spa\u0308ne"] * 20  # the normalizers would compose and squeeze this
+    references = write(tmp_path / "test.de", decomposed)
+    files = config.corpus.test[0].model_copy(update={"target": str(references)})
+    corpus = config.corpus.model_copy(update={"test": (files,)})
+    score_run(run, config.model_copy(update={"corpus": corpus}), base, log, device="cpu", as_json=True)
+    scores = json.loads(capsys.readouterr().out)["sets"][0]["scores"]
+    hypotheses = run.translation("test", "00000008").read_bytes().decode().removesuffix("\n").split("\n")
+    assert scores[1]["value"] == CHRF().corpus_score(hypotheses, [decomposed]).score
+
+
+def test_several_test_sets_make_several_rows(trained, log, capsys):
+    run, config, base = trained
+    again = config.corpus.test[0].model_copy(update={"name": "news/2014"})
+    corpus = config.corpus.model_copy(update={"test": (*config.corpus.test, again)})
+    score_run(run, config.model_copy(update={"corpus": corpus}), base, log, device="cpu", as_json=False)
+    rows = [line.split("\t")[0] for line in capsys.readouterr().out.removesuffix("\n").split("\n")]
+    assert rows == ["test"] * 3 + ["news/2014"] * 3
+    assert run.translation("news/2014", "00000008").name == "news_2014.00000008.txt"
+    assert run.translation("news/2014", "00000008").exists()

@@ -1,0 +1,424 @@
+"""`nmtkit train`: what it makes, what it says, what it leaves alone and what it refuses."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from toy.corpora import write_lines
+from toy.projects import Project, same
+
+from nmtkit.api import Translator
+from nmtkit.commands.prepare import prepare
+from nmtkit.commands.train_summary import parameters_by_part
+from nmtkit.config import load
+from nmtkit.corpus.lines import read_lines
+from nmtkit.errors import CheckpointError, ConfigError, DataError
+from nmtkit.log import Log
+from nmtkit.training.lock import RunLock
+from nmtkit.training.signals import Interrupted
+from nmtkit.training.trainer import Trainer
+from nmtkit.training.validation import Validator
+from nmtkit.translation.settings import TranslateConfig
+
+
+@pytest.fixture(autouse=True)
+def _no_picture(request: pytest.FixtureRequest):
+    if "trained" in request.fixturenames or "finished" in request.fixturenames:
+        request.getfixturevalue("trained")  # with its picture
+    with patch("nmtkit.training.reporting.draw_learning_curve"):
+        yield
+
+
+def test_a_run_folder_holds_all_that_was_promised(trained: Project) -> None:
+    run = trained.run
+    assert trained.updates() == [4, 8]
+    for name in ("00000004", "00000008"):
+        files = {path.name for path in (run.checkpoints / name).iterdir()}
+        assert files == {"weights.safetensors", "optimizer.safetensors", "state.json"}
+    assert {path.name for path in run.average.iterdir()} == {"weights.safetensors", "state.json"}
+    assert run.learning_curve.read_bytes().startswith(b"\x89PNG")
+    assert "finished at update 8 (train.stop.updates = 8)" in run.log.read_text()
+    assert not list(run.path.rglob("*.tmp"))
+
+
+def test_the_config_in_the_run_folder_is_whole_and_finds_its_files_from_anywhere(trained: Project) -> None:
+    config = load(trained.run.config)
+    original = trained.config()
+    assert Path(config.corpus.folder).is_absolute()
+    assert (Path(config.corpus.folder) / config.corpus.train[0].source).exists()
+    corpus = config.corpus.model_copy(update={"folder": original.corpus.folder})
+    assert config.model_copy(update={"corpus": corpus}) == original
+
+
+def test_records_follow_the_agreed_form(trained: Project) -> None:
+    training = trained.records("train")
+    assert [record["update"] for record in training] == [2, 4, 6, 8]
+    assert training[0].keys() == {
+        "kind", "update", "epoch", "loss", "perplexity", "rate", "gradient_norm", "source_tokens_per_second",
+        "target_tokens_per_second", "padding", "pairs", "skipped", "seconds",
+    }  # fmt: skip
+    assert training[0]["rate"] == 0.005
+    assert 0 < training[0]["padding"] < 1
+    assert training[-1]["loss"] < training[0]["loss"]
+    validations = trained.records("validation")
+    assert [record["update"] for record in validations] == [4, 8]
+    assert validations[0].keys() == {
+        "kind", "update", "loss", "perplexity", "score", "metric", "signature", "best", "seconds"
+    }  # fmt: skip
+    assert validations[0]["metric"] == "BLEU"
+    assert "tok:13a" in validations[0]["signature"]
+    (average,) = trained.records("average")
+    assert average["updates"] == [4, 8]
+
+
+def test_the_average_is_the_mean_of_the_checkpoints(trained: Project) -> None:
+    four, eight, average = (trained.weights(name) for name in (4, 8, "average"))
+    for name, tensor in average.items():
+        assert tensor.equal(((four[name].double() + eight[name].double()) / 2).float())
+
+
+@pytest.mark.parametrize("checkpoint", ["4", "8", "average"])
+def test_the_logged_score_is_that_of_translate_and_score(trained: Project, tmp_path: Path, checkpoint: str) -> None:
+    """The commands, on the raw development set: the same number to two decimals and beyond."""
+    from nmtkit.commands.translate import translate
+
+    config = trained.config(f"translate.checkpoint='{checkpoint}'")
+    output = tmp_path / "dev.de"
+    translate(trained.run, config, Log("quiet"), source=trained.folder / "dev.en", output=output, device="cpu")
+    metric = config.score.metrics[0].build("de")
+    score = metric(list(read_lines(output)), list(read_lines(trained.folder / "dev.de")))
+    records = trained.records("average" if checkpoint == "average" else "validation")
+    (logged,) = [record for record in records if checkpoint in ("average", str(record["update"]))]
+    assert f"{logged['score']:.2f}" == f"{score.value:.2f}"
+    assert logged["score"] == pytest.approx(score.value)
+    assert logged["signature"] == score.signature
+
+
+def test_a_trained_run_translates(trained: Project) -> None:
+    translator = Translator.load(trained.run.path, config=TranslateConfig(checkpoint="last"))
+    assert len(translator.translate(["the dog sees a bird today .", ""])) == 2
+
+
+def test_what_is_said_at_the_start(fresh: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    from nmtkit.commands.train import train
+
+    train(fresh.config(), fresh.folder, fresh.run, Log(), device="cpu")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    said = captured.err
+    # 120 × 16; encoder: 4 × (16² + 16) + 2 × 16 × 32 + 32 + 16 + 2 × 32; decoder: 4 × (16² + 16) + 32 more
+    assert "model: transformer of 7,488 parameters (target embedding 1,920, encoder 2,224, decoder 3,344)" in said
+    assert "vocabulary: 120 pieces, joint" in said
+    assert "data: 200 pairs, an epoch of 10 updates" in said
+    assert "at most 400 with padding" in said
+    assert "device cpu, precision fp32" in said
+    assert "update 2, epoch 0.20: loss " in said
+    assert " tokens/s, padding " in said
+    assert " left\n" in said
+    assert "update 8: development set perplexity " in said
+    assert "average of updates 4, 8: development set perplexity " in said
+    assert said.count("\n") == fresh.run.log.read_text().count("\n")
+
+
+def test_parameters_by_part_count_shared_ones_once(trained: Project) -> None:
+    from nmtkit.api import load_model
+
+    model = load_model(trained.run, trained.config(), "last", "cpu")
+    assert sum(parameters_by_part(model).values()) == sum(parameter.numel() for parameter in model.parameters())
+
+
+# A run that was there before.
+
+
+def test_a_finished_run_is_left_as_it_is(finished: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    from nmtkit.commands.train import train
+
+    before = finished.snapshot()
+    train(finished.config(), finished.folder, finished.run, Log(), device="cpu")
+    assert finished.snapshot() == before
+    assert "finished at update 8 (train.stop.updates = 8); to train on, raise that limit" in capsys.readouterr().err
+    train(finished.config("train.stop.updates=6"), finished.folder, finished.run, Log(), device="cpu")
+    assert finished.snapshot() == before
+
+
+def test_a_raised_limit_goes_on(finished: Project, trained: Project) -> None:
+    finished.train("train.stop.updates=12")
+    assert finished.updates() == [8, 12]
+    assert same(finished.weights(8), trained.weights(8))
+    assert [record["updates"] for record in finished.records("average")] == [[4, 8], [8, 12]]
+
+
+def test_what_was_not_finished_after_the_last_update_is_made_up_for(finished: Project, trained: Project) -> None:
+    """Killed between the last checkpoint and the average: the average is made, its record stands once."""
+    for path in finished.run.average.iterdir():
+        path.unlink()
+    finished.run.average.rmdir()
+    finished.train()
+    assert same(finished.weights("average"), trained.weights("average"))
+    assert len(finished.records("average")) == 1
+    assert same(finished.weights(8), trained.weights(8))
+
+
+REFUSED = {
+    "train.seed=2": "train.seed: 1 in the run, now 2",
+    "train.batch.tokens_per_update=500": "train.batch.tokens_per_update: 400 in the run, now 500",
+    "train.optimizer.beta2=0.9": "train.optimizer.beta2: 0.98 in the run, now 0.9",
+    "train.schedule.peak=0.1": "train.schedule.peak: 0.005 in the run, now 0.1",
+    "train.label_smoothing=0.2": "train.label_smoothing: 0.1 in the run, now 0.2",
+    "train.precision=bf16": "train.precision: 'fp32' in the run, now 'bf16'",
+    "model.width=32": "model.width: 16 in the run, now 32",
+}
+
+
+def test_settings_that_shape_the_weights_are_refused(finished: Project) -> None:
+    before = finished.snapshot()
+    with pytest.raises(CheckpointError) as caught:
+        finished.train("train.stop.updates=12", *REFUSED)
+    lines = str(caught.value).split("\n")
+    assert "cannot change in the middle of a training" in lines[0]
+    assert sorted(lines[1:-1]) == sorted(f"  {line}" for line in REFUSED.values())
+    assert lines[-1] == "set them back, or train into another folder with --run"
+    assert finished.snapshot() == before
+
+
+def test_other_settings_may_change_and_are_logged(finished: Project) -> None:
+    finished.train(
+        "train.stop.updates=10",
+        "train.validation.every=2",
+        "train.checkpoints.keep_last=3",
+        "train.log_every=1",
+        "translate.search.beam=3",
+        "score.metrics=[{kind='chrf'}]",
+    )
+    said = finished.run.log.read_text()
+    for change in ("train.stop.updates: 8 in the run, now 10", "translate.search.beam: 2 in the run, now 3"):
+        assert f"changed since this run began: {change}" in said
+    assert load(finished.run.config).translate.search.beam == 3
+    assert finished.records("validation")[-1]["metric"] == "chrF2"
+
+
+def test_the_precision_of_the_checkpoint_stays(fresh: Project) -> None:
+    """Another machine would choose otherwise for auto."""
+    auto = "train.precision=auto"
+    with patch("nmtkit.training.precision._cpu_computes_bf16", return_value=True):
+        fresh.train(auto, "train.stop.updates=4")
+    with patch("nmtkit.training.precision._cpu_computes_bf16", return_value=False):
+        fresh.train(auto, "train.stop.updates=6")
+    state = json.loads((fresh.run.checkpoints / "00000006" / "state.json").read_text())
+    assert state["origin"]["precision"] == "bf16"
+
+
+def test_a_damaged_newest_checkpoint_is_named_and_trained_again(finished: Project, trained: Project) -> None:
+    file = finished.run.checkpoints / "00000008" / "weights.safetensors"
+    file.write_bytes(file.read_bytes()[:100])
+    finished.train()
+    assert "00000008/weights.safetensors: missing or damaged" in finished.run.log.read_text()
+    for name in (8, "average"):
+        assert same(finished.weights(name), trained.weights(name))
+    assert [record["update"] for record in finished.records("train")] == [2, 4, 6, 8]
+
+
+def test_two_processes_do_not_share_a_run(finished: Project) -> None:
+    with RunLock(finished.run.lock) as lock:
+        lock.sign()
+        with pytest.raises(CheckpointError, match=f"process {os.getpid()} is at work in this folder"):
+            finished.train("train.stop.updates=12")
+
+
+def test_another_corpus_under_the_same_run_is_refused(finished: Project) -> None:
+    """Here two pairs that changed places: the vocabulary stays, but a resume would see other pairs."""
+    for name in ("train.en", "train.de"):
+        first, second, *rest = (finished.folder / name).read_bytes().split(b"\n")
+        (finished.folder / name).write_bytes(b"\n".join([second, first, *rest]))
+    assert "train" in prepare(finished.config(), finished.folder, finished.run, Log("quiet"))
+    with pytest.raises(CheckpointError, match=r"the training pairs are not those that .*00000008 was trained with"):
+        finished.train("train.stop.updates=12")
+
+
+def test_another_vocabulary_under_the_same_run_is_refused(finished: Project) -> None:
+    file = finished.run.checkpoints / "00000008" / "state.json"
+    file.write_text(file.read_text().replace('"source_vocabulary": "', '"source_vocabulary": "0'))
+    with pytest.raises(
+        CheckpointError, match=r"trained with the source vocabulary 0.*source\.model it was trained with"
+    ):
+        finished.train("train.stop.updates=12")
+
+
+def test_a_run_without_its_config_is_refused(finished: Project) -> None:
+    finished.run.config.unlink()
+    with pytest.raises(CheckpointError, match=r"config\.toml"):
+        finished.train("train.stop.updates=12")
+
+
+# What is missing.
+
+
+def test_data_must_be_prepared(fresh: Project, tmp_path: Path) -> None:
+    fresh.run.manifest.unlink()
+    with pytest.raises(DataError, match="run `nmtkit prepare`"):
+        fresh.train()
+    fresh.run.path.rename(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match="run `nmtkit prepare`"):
+        fresh.train()
+    assert not fresh.run.path.exists()
+
+
+def test_data_must_be_prepared_with_these_settings(fresh: Project) -> None:
+    with pytest.raises(DataError) as caught:
+        fresh.train("prepare.max_pieces=99", "prepare.segmenter.character_coverage=0.999")
+    first, *differences, last = str(caught.value).split("\n")
+    assert first.endswith("was prepared with other settings:")
+    assert sorted(differences) == [
+        "  prepare.max_pieces: 64 -> 99",
+        "  prepare.segmenter.character_coverage: 1.0 -> 0.999",
+    ]
+    assert "run `nmtkit prepare` for this run folder again" in last
+
+
+def test_the_development_set_must_be_there(fresh: Project) -> None:
+    (fresh.folder / "dev.en").unlink()
+    with pytest.raises(DataError, match=r"corpus 'dev': .*dev\.en does not exist"):
+        fresh.train()
+
+
+def test_a_development_set_given_later_must_be_prepared(fresh: Project, tmp_path: Path) -> None:
+    manifest = json.loads(fresh.run.manifest.read_text())
+    del manifest["stages"]["dev"]
+    fresh.run.manifest.write_text(json.dumps(manifest))
+    with pytest.raises(DataError, match=r"corpus\.dev is not prepared"):
+        fresh.train()
+
+
+def test_a_development_set_out_of_step_is_refused(fresh: Project) -> None:
+    write_lines(fresh.folder / "dev.de", ["nur eine"])
+    with pytest.raises(DataError, match=r"dev\.en has 20 lines but .*dev\.de has 1"):
+        fresh.train()
+
+
+def test_tensorboard_must_be_installed(fresh: Project) -> None:
+    with (
+        patch("importlib.util.find_spec", return_value=None),
+        pytest.raises(ConfigError, match=r"train\.tensorboard: .*pip install 'nmtkit\[tensorboard\]'"),
+    ):
+        fresh.train("train.tensorboard=true")
+
+
+def test_without_development_set_training_works_and_says_so(fresh: Project) -> None:
+    text = fresh.file.read_text().replace('[corpus.dev]\nname = "dev"\nsource = "dev.en"\ntarget = "dev.de"\n', "")
+    assert "corpus.dev" not in text
+    fresh.file.write_text(text)
+    prepare(fresh.config(), fresh.folder, fresh.run, Log("quiet"))
+    fresh.train()
+    assert "there is no development set" in fresh.run.log.read_text()
+    assert fresh.records("validation") == []
+    assert fresh.records("average")[0]["updates"] == [4, 8]
+    before = fresh.snapshot()
+    fresh.train()
+    assert fresh.snapshot() == before
+
+
+def test_without_translation_perplexity_chooses_the_best(fresh: Project) -> None:
+    with patch("nmtkit.translation.translator.LineTranslator.translate", side_effect=AssertionError):
+        fresh.train("train.validation.translate=false", "train.checkpoints.keep_last=1", "train.checkpoints.average=1")
+    validations = fresh.records("validation")
+    assert [record["best"] for record in validations] == [True, True]
+    assert "score" not in validations[0]
+    state = json.loads((fresh.run.checkpoints / "00000008" / "state.json").read_text())["state"]
+    assert state["best"]["name"] == "perplexity"
+    assert state["best"]["value"] == validations[1]["perplexity"]
+
+
+# How it ends.
+
+
+def test_patience_ends_training(fresh: Project) -> None:
+    """With a rate of next to nothing no validation beats the first."""
+    fresh.train(
+        "train.schedule.peak=1e-30",
+        "train.stop={updates=0, patience=2}",
+        "train.validation.every=1",
+        "train.checkpoints.every=100",
+    )
+    assert "finished at update 3 (train.stop.patience = 2)" in fresh.run.log.read_text()
+    assert fresh.updates() == [1, 3]  # the best and the last
+
+
+def test_minutes_count_over_a_resume(finished: Project) -> None:
+    seconds = json.loads((finished.run.checkpoints / "00000008" / "state.json").read_text())["state"]["seconds"]
+    before = finished.snapshot()
+    finished.train(f"train.stop={{updates=0, minutes={seconds / 60}}}")
+    assert finished.snapshot() == before
+    finished.train(f"train.stop={{updates=0, minutes={(seconds + 0.02) / 60}}}", "train.log_every=1")
+    assert max(finished.updates()) > 8
+    assert finished.records("train")[-1]["seconds"] > seconds
+
+
+def during(what: type, name: str, number: signal.Signals) -> Callable[[object], object]:
+    """Return a method that sends this process a signal, then does what it did before."""
+    original = getattr(what, name)
+
+    def signalled(self: object, *args: object) -> object:
+        os.kill(os.getpid(), number)
+        return original(self, *args)
+
+    return signalled
+
+
+def test_a_signal_in_a_validation_cuts_it_off_and_the_resume_makes_up_for_it(fresh: Project, trained: Project) -> None:
+    with (
+        patch.object(Validator, "__call__", during(Validator, "__call__", signal.SIGTERM)),
+        pytest.raises(Interrupted, match="stopped by SIGTERM behind update 4; the same command goes on") as caught,
+    ):
+        fresh.train()
+    assert caught.value.exit_code == 143
+    assert fresh.updates() == [4]
+    assert fresh.records("validation") == []
+    fresh.train()
+    assert [(r["update"], r["loss"]) for r in fresh.records("validation")] == [
+        (r["update"], r["loss"]) for r in trained.records("validation")
+    ]
+    state = json.loads((fresh.run.checkpoints / "00000004" / "state.json").read_text())["state"]
+    assert (state["validated"], state["best_update"]) == (4, 4)
+    for name in (4, 8, "average"):
+        assert same(fresh.weights(name), trained.weights(name))
+
+
+def test_a_signal_at_the_start_stops_before_the_first_update(fresh: Project) -> None:
+    with (
+        patch.object(Validator, "rehearse", during(Validator, "rehearse", signal.SIGINT)),
+        pytest.raises(Interrupted, match="stopped by SIGINT behind update 0") as caught,
+    ):
+        fresh.train()
+    assert caught.value.exit_code == 130
+    assert not fresh.run.checkpoints.exists()
+
+
+@pytest.mark.parametrize("stage", ["_after_update", "_finish"])
+def test_a_signal_at_the_end_still_leaves_a_run_that_can_be_finished(
+    fresh: Project, trained: Project, stage: str
+) -> None:
+    with patch.object(Trainer, stage, during(Trainer, stage, signal.SIGTERM)), pytest.raises(Interrupted):
+        fresh.train()
+    fresh.train()
+    for name in (8, "average"):
+        assert same(fresh.weights(name), trained.weights(name))
+
+
+def test_a_validation_that_cannot_work_fails_before_the_first_update(fresh: Project) -> None:
+    with (
+        patch("nmtkit.translation.translator.LineTranslator.translate", side_effect=DataError("no such thing")),
+        pytest.raises(DataError, match="no such thing"),
+    ):
+        fresh.train()
+    assert fresh.run.metrics.read_text() == ""
+
+
+def test_a_picture_that_cannot_be_drawn_ends_nothing(fresh: Project) -> None:
+    with patch("nmtkit.training.reporting.draw_learning_curve", side_effect=ValueError("no ink")):
+        fresh.train()
+    assert "learning_curve.png could not be drawn: no ink" in fresh.run.log.read_text()
+    assert fresh.updates() == [4, 8]

@@ -1,0 +1,255 @@
+"""`nmtkit translate`, without the command line around it."""
+
+import gzip
+import io
+import os
+import select
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy.runs import write_run
+
+from nmtkit.api import Translator, load_run_config
+from nmtkit.commands.translate import translate
+from nmtkit.config import Config
+from nmtkit.errors import ConfigError, DataError
+from nmtkit.log import Log
+from nmtkit.run_folder import RunFolder
+
+LINES = ["the dog sees a bird today .", "", "every fox hears the fish .", " \t", "a painter ."]
+TEXT = "".join(f"{line}\n" for line in LINES).encode()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return write_run(tmp_path_factory.mktemp("translate") / "run")
+
+
+@pytest.fixture(scope="module")
+def expected(run: RunFolder) -> bytes:
+    return "".join(f"{text}\n" for text in Translator.load(run.path).translate(LINES)).encode()
+
+
+def config_of(run: RunFolder, search: dict[str, Any] | None = None, **settings: Any) -> Config:
+    config = load_run_config(run)
+    found = config.translate.search.model_copy(update=search or {})
+    return config.model_copy(update={"translate": config.translate.model_copy(update={"search": found, **settings})})
+
+
+def translated(run: RunFolder, folder: Path, content: bytes, config: Config | None = None, **options: Any) -> bytes:
+    (folder / "in").write_bytes(content)
+    translate(run, config or config_of(run), Log(), source=folder / "in", output=folder / "out", **options)
+    return (folder / "out").read_bytes()
+
+
+class Stream:
+    """Stands for sys.stdin or sys.stdout over one end of a pipe."""
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = buffer
+
+    def fileno(self) -> int:
+        return self.buffer.fileno()
+
+    def isatty(self) -> bool:
+        return False
+
+
+def test_file_to_file(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
+    assert translated(run, tmp_path, TEXT) == expected
+    assert expected.count(b"\n") == len(LINES)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 4, 5, 6])
+def test_chunks_change_nothing(run: RunFolder, tmp_path: Path, expected: bytes, chunk: int) -> None:
+    assert translated(run, tmp_path, TEXT, config_of(run, chunk_lines=chunk)) == expected
+
+
+def test_gzip_to_standard_output(
+    run: RunFolder, tmp_path: Path, expected: bytes, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "in.gz").write_bytes(gzip.compress(TEXT))
+    translate(run, config_of(run), Log(), source=tmp_path / "in.gz")
+    captured = capsysbinary.readouterr()
+    assert captured.out == expected
+    assert b"5 lines (2 blank, 0 cut)" in captured.err
+    assert b"lines/s" in captured.err
+    assert b"pieces/s" in captured.err
+
+
+def test_the_last_line_needs_no_line_feed_and_nothing_is_answered_by_nothing(
+    run: RunFolder, tmp_path: Path, expected: bytes
+) -> None:
+    assert translated(run, tmp_path, TEXT.removesuffix(b"\n")) == expected
+    assert translated(run, tmp_path, b"") == b""
+    assert translated(run, tmp_path, b"\n") == b"\n"
+    assert translated(run, tmp_path, b"\n\n\n") == b"\n\n\n"
+
+
+def test_byte_order_mark_and_carriage_returns(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
+    assert translated(run, tmp_path, b"\xef\xbb\xbf" + TEXT.replace(b"\n", b"\r\n")) == expected
+
+
+def test_separators_within_a_line_end_no_line(run: RunFolder, tmp_path: Path) -> None:
+    content = "the dog\u2028sees\va bird\fto\x85day\rhere\x1c.\na painter .\n".encode()
+    assert translated(run, tmp_path, content).count(b"\n") == 2
+
+
+def test_bad_bytes_are_answered_counted_and_named(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = translated(run, tmp_path, b"a dog\nthe \xff\xfe bird\na fox\n")
+    assert answer.count(b"\n") == 3
+    assert "warning: 2 bytes in 1 lines are not UTF-8 and became U+FFFD; the first stand in line 2" in (
+        capsys.readouterr().err
+    )
+
+
+def test_long_lines_are_answered_counted_and_named(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = b"a dog\n" + b"the small bird finds a baker today . " * 20 + b"\na fox\n"
+    assert translated(run, tmp_path, content, config_of(run, max_pieces=30)).count(b"\n") == 3
+    error = capsys.readouterr().err
+    assert (
+        "1 lines have more than translate.max_pieces pieces and were translated in parts; the first is line 2" in error
+    )
+
+
+def test_strict_fails_behind_the_last_line(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
+    assert translated(run, tmp_path, TEXT, strict=True) == expected
+    with pytest.raises(DataError, match="--strict: 0 lines were cut and 1 were not UTF-8") as refused:
+        translated(run, tmp_path, b"a dog\n\xff\n", strict=True)
+    assert refused.value.exit_code == 1
+    assert (tmp_path / "out").read_bytes().count(b"\n") == 2
+    with pytest.raises(DataError, match="--strict: 1 lines were cut and 0 were not UTF-8"):
+        translated(run, tmp_path, b"a dog sees a bird .\n", config_of(run, max_pieces=3), strict=True)
+    assert (tmp_path / "out").read_bytes().count(b"\n") == 1
+
+
+def test_scores_and_n_best(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
+    scored = translated(run, tmp_path, TEXT, scores=True).decode().removesuffix("\n").split("\n")
+    assert [row.split("\t")[1] for row in scored] == expected.decode().removesuffix("\n").split("\n")
+    listed = translated(run, tmp_path, TEXT, config_of(run, {"beam": 3, "n_best": 3})).decode()
+    rows = [row.split("\t") for row in listed.removesuffix("\n").split("\n")]
+    assert [int(number) for number, _, _ in rows] == [1, 1, 1, 2, 3, 3, 3, 4, 5, 5, 5]
+    assert rows[3] == ["2", "0.000000", ""]
+    for number in (1, 3, 5):
+        own = [float(score) for line, score, _ in rows if int(line) == number]
+        assert own == sorted(own, reverse=True)
+        assert all(score < 0 for score in own)
+
+
+def test_a_line_is_answered_before_the_input_ends(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, expected: bytes
+) -> None:
+    (in_read, in_write), (out_read, out_write) = os.pipe(), os.pipe()
+    monkeypatch.setattr(sys, "stdin", Stream(os.fdopen(in_read, "rb")))
+    monkeypatch.setattr(sys, "stdout", Stream(os.fdopen(out_write, "wb")))
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            translate(run, config_of(run, chunk_lines=1000), Log("quiet"))
+        except BaseException as error:
+            failures.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    answer = b""
+    for line in LINES:
+        os.write(in_write, f"{line}\n".encode())
+        before = answer.count(b"\n")
+        while answer.count(b"\n") == before:
+            assert select.select([out_read], [], [], 60)[0], f"no answer to {line!r}"
+            answer += os.read(out_read, 1 << 16)
+        assert answer.count(b"\n") == before + 1
+    os.close(in_write)
+    worker.join(60)
+    assert not worker.is_alive()
+    assert failures == []
+    assert answer == expected
+    sys.stdout.buffer.close()
+    sys.stdin.buffer.close()
+    os.close(out_read)
+
+
+def test_standard_input_that_is_no_real_file(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, expected: bytes, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT)))
+    translate(run, config_of(run), Log("quiet"))
+    captured = capsysbinary.readouterr()
+    assert captured.out == expected
+    assert captured.err == b""
+
+
+def test_a_closed_output_ends_quietly(run: RunFolder, tmp_path: Path) -> None:
+    """As under `head`: no traceback, nothing but progress on stderr, and the exit code of SIGPIPE."""
+    (tmp_path / "in").write_bytes(TEXT * 50)
+    command = [sys.executable, "-m", "nmtkit", "translate", "--quiet", "--run", str(run), str(tmp_path / "in")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 141
+
+
+def test_what_cannot_be_read_or_written_is_told_before_the_model_is_loaded(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> Translator:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(Translator, "open", fail)
+    (tmp_path / "in").write_bytes(TEXT)
+    (tmp_path / "wrong.gz").write_bytes(TEXT)
+    config = config_of(run)
+    for source, message in (("absent", "absent does not exist"), ("", "is a folder"), ("wrong.gz", "is no gzip file")):
+        with pytest.raises(DataError, match=message):
+            translate(run, config, Log(), source=tmp_path / source)
+    with pytest.raises(DataError, match="is a folder; give the name of a file in it"):
+        translate(run, config, Log(), source=tmp_path / "in", output=tmp_path)
+    with pytest.raises(DataError, match="cannot be written"):
+        translate(run, config, Log(), source=tmp_path / "in", output=tmp_path / "in" / "out")
+    with pytest.raises(ConfigError, match="device"):
+        translate(run, config, Log(), source=tmp_path / "in", device="gpu")
+
+
+def test_an_error_in_the_middle_leaves_the_old_output(run: RunFolder, tmp_path: Path) -> None:
+    packed = gzip.compress(b"a dog .\n" * 5000)
+    (tmp_path / "in.gz").write_bytes(packed[: len(packed) - 12])
+    (tmp_path / "out").write_bytes(b"what was there\n")
+    with pytest.raises(DataError, match="damaged gzip file"):
+        translate(run, config_of(run), Log(), source=tmp_path / "in.gz", output=tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == b"what was there\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.gz", "out"]
+
+
+def test_output_may_be_the_input_or_a_device(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
+    (tmp_path / "both").write_bytes(TEXT)
+    translate(run, config_of(run), Log(), source=tmp_path / "both", output=tmp_path / "both")
+    assert (tmp_path / "both").read_bytes() == expected
+    translate(run, config_of(run), Log(), source=tmp_path / "both", output=Path(os.devnull))
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_reader_that_waits_does_not_disturb_the_end_and_torch_is_not_needed_to_read() -> None:
+    program = (
+        "import sys; from nmtkit.commands.translate import _lines; from nmtkit.translation.arrivals import Arrivals\n"
+        "from nmtkit.corpus.lines import LineCounts\n"
+        "print(next(iter(Arrivals(_lines(None, LineCounts()), 10, grace=0.01))), 'torch' in sys.modules)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        # The input stays open while the program ends.
+        assert process.stdout.read() == b"['one'] False\n"
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 0

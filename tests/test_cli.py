@@ -1,0 +1,284 @@
+import errno
+import importlib
+import inspect
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nmtkit
+from nmtkit.cli import app
+from nmtkit.errors import CheckpointError, ConfigError, DataError
+
+LANGUAGES = '[languages]\nsource = "en"\ntarget = "de"\n'
+
+
+@pytest.fixture
+def nmt(capfd, monkeypatch):
+    """Run a command line in this process; return exit code, stdout and stderr."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            app([str(argument) for argument in arguments], prog_name="nmtkit")
+        said = capfd.readouterr()
+        return end.value.code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working directory with a config file and a trained run's config."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    for name in ("nmtkit.toml", "run/config.toml"):
+        (tmp_path / name).write_text(LANGUAGES)
+    return tmp_path
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """Put a recorder in place of a command's function; it takes only what the real one takes."""
+
+    def replace(module, function, raising=None):
+        module = importlib.import_module(f"nmtkit.commands.{module}")
+        signature = inspect.signature(getattr(module, function))
+        calls = []
+
+        def record(*args, **kwargs):
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            calls.append(bound.arguments)
+            if raising is not None:
+                raise raising
+
+        monkeypatch.setattr(module, function, record)
+        return calls
+
+    return replace
+
+
+# Help and usage
+
+
+def test_alone_it_prints_the_help(nmt):
+    code, out, err = nmt()
+    assert (code, err) == (0, "")
+    for name in ("init", "prepare", "train", "translate", "score", "average", "options"):
+        assert f"\n  {name} " in out
+    assert "..." not in out.partition("Commands:")[2]  # no sentence is cut
+    assert nmt("-h")[:2] == nmt("--help")[:2] == (0, out)
+
+
+@pytest.mark.parametrize("name", ["init", "prepare", "train", "translate", "score", "average", "options"])
+def test_help_of_each_command(nmt, name):
+    code, out, err = nmt(name, "-h")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: nmtkit {name}")
+    if name not in ("init", "options"):
+        assert out.index("\nOptions:\n") < out.index("\nSettings:\n") < out.index("--config FILE")
+
+
+def test_version(nmt):
+    assert nmt("--version") == (0, f"nmtkit {nmtkit.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tran"], "No such command 'tran'"),
+        (["train", "--nonsense"], "No such option: --nonsense"),
+        (["translate", "--beam", "x"], "Invalid value for '--beam'"),
+        (["init", "x"], "Missing option '--source'"),
+        (["init", "--source", "en", "--target", "de"], "Missing argument 'DIR'"),
+    ],
+)
+def test_usage_errors(nmt, arguments, message):
+    code, out, err = nmt(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["average"], "--last N or --best N: give one of them"),
+        (["average", "--last", "2", "--best", "2"], "--last N or --best N: give one of them"),
+        (["score", "--hypotheses", "x"], "--hypotheses and --reference: one without the other; give both, or neither"),
+        (["score", "--reference", "x"], "--hypotheses and --reference: one without the other; give both, or neither"),
+    ],
+)
+def test_options_that_do_not_go_together(nmt, arguments, message):
+    assert nmt(*arguments) == (2, "", f"nmtkit: error: {message}\n")
+
+
+# What each command is called with
+
+
+def test_prepare(nmt, folder, called):
+    calls = called("prepare", "prepare")
+    assert nmt("prepare", "--set", "train.seed=3", "--set", "prepare.max_pieces=9", "-q") == (0, "", "")
+    (call,) = calls
+    assert (call["config"].train.seed, call["config"].prepare.max_pieces) == (3, 9)
+    assert (call["base"], call["run"].path) == (Path(), Path("run"))
+    assert call["log"].verbosity == "quiet"
+
+
+def test_train(nmt, folder, called):
+    calls = called("train", "train")
+    assert nmt("train", "--config", folder / "nmtkit.toml", "--run", "elsewhere", "--device", "cpu", "-v")[0] == 0
+    assert nmt("train")[0] == 0
+    first, second = calls
+    assert (first["base"], first["run"].path, first["device"]) == (folder, Path("elsewhere"), "cpu")
+    assert (first["log"].verbosity, second["log"].verbosity) == ("verbose", "normal")
+    assert second["device"] == "auto"
+
+
+def test_translate(nmt, folder, called):
+    calls = called("translate", "translate")
+    assert nmt("translate")[0] == 0
+    options = "--beam 7 --n-best 3 --length-penalty 1 --batch-tokens 99 --checkpoint 500 --scores --strict --device cpu"
+    assert nmt("translate", "in.txt", "-o", "out.txt", *options.split(), "--set", "translate.search.beam=9")[0] == 0
+    assert nmt("translate", "-", "--output", "-")[0] == 0
+    plain, full, dashes = calls
+    assert (plain["source"], plain["output"], plain["scores"], plain["strict"]) == (None, None, False, False)
+    assert plain["config"].translate.search.beam == 4
+    assert (full["source"], full["output"], full["device"]) == (Path("in.txt"), Path("out.txt"), "cpu")
+    assert (full["scores"], full["strict"]) == (True, True)
+    translate = full["config"].translate
+    assert (translate.search.beam, translate.search.n_best, translate.search.length_penalty) == (7, 3, 1.0)
+    assert (translate.batch_tokens, translate.checkpoint) == (99, "500")
+    assert (dashes["source"], dashes["output"]) == (None, None)
+
+
+def test_aliases_are_checked_like_settings(nmt, folder):
+    line = "nmtkit: error: --set translate.search.beam=0: out of range; give an integer of at least 1\n"
+    assert nmt("translate", "--beam", "0") == (2, "", line)
+
+
+def test_score_of_the_test_sets(nmt, folder, called):
+    calls = called("score", "score_run")
+    assert nmt("score", "--json", "--checkpoint", "best", "--device", "cpu")[0] == 0
+    (call,) = calls
+    assert (call["as_json"], call["device"], call["base"], call["run"].path) == (True, "cpu", Path(), Path("run"))
+    assert call["config"].translate.checkpoint == "best"
+
+
+def test_score_of_files(nmt, folder, called):
+    calls = called("score", "score_files")
+    assert nmt("score", "--hypotheses", "h", "--reference", "r")[0] == 0
+    (folder / "nmtkit.toml").unlink()
+    assert nmt("score", "--hypotheses", "h", "--reference", "r", "--set", "languages.target=ja")[0] == 0
+    first, second = calls
+    assert (first["hypotheses"], first["references"], first["as_json"]) == (Path("h"), Path("r"), False)
+    assert (first["target_language"], second["target_language"]) == ("de", "ja")
+    assert first["config"].metrics[0].kind == "bleu"
+
+
+def test_average(nmt, folder, called):
+    calls = called("average", "average")
+    assert nmt("average", "--last", "3")[0] == 0
+    assert nmt("average", "--best", "2", "--config", "a/b.toml")[0] == 0
+    first, second = calls
+    assert (first["run"].path, first["last"], first["best"]) == (Path("run"), 3, 0)
+    assert (second["run"].path, second["last"], second["best"]) == (Path("a/run"), 0, 2)
+
+
+def test_init_and_options(nmt, tmp_path):
+    assert nmt("init", tmp_path / "new", "--source", "en", "--target", "de", "--preset", "tiny", "-q") == (0, "", "")
+    assert 'preset = "tiny"' in (tmp_path / "new" / "nmtkit.toml").read_text()
+    code, out, err = nmt("options")
+    assert (code, err) == (0, "")
+    assert out.startswith("# Options\n")
+
+
+# How a command ends
+
+
+def test_each_problem_has_its_line(nmt, folder):
+    (folder / "nmtkit.toml").write_text(LANGUAGES + "[train]\nsed = 1\nseed = -1\n")
+    assert nmt("train", "--set", "x") == (
+        2,
+        "",
+        "nmtkit: error: --set x: not of the form KEY=VALUE; write for example --set train.seed=3\n"
+        "nmtkit: error: nmtkit.toml: train.seed = -1: out of range; give an integer of at least 0\n"
+        "nmtkit: error: nmtkit.toml: train.sed = 1: no such key in [train]; did you mean train.seed?\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (DataError("a.txt: 3 lines"), 1, "nmtkit: error: a.txt: 3 lines\n"),
+        (CheckpointError("run: damaged"), 1, "nmtkit: error: run: damaged\n"),
+        (ConfigError(["one", "two"]), 2, "nmtkit: error: one\nnmtkit: error: two\n"),
+        (KeyboardInterrupt(), 130, "nmtkit: interrupted\n"),
+        (OSError(errno.ENOSPC, "No space left on device", "x.bin"), 1,
+         "nmtkit: error: x.bin: No space left on device; free some space\n"),
+        (PermissionError(errno.EACCES, "Permission denied", "run"), 1,
+         "nmtkit: error: run: Permission denied; check the permissions of file and folder\n"),
+        (OSError(errno.EIO, "Input/output error"), 1, "nmtkit: error: Input/output error; check the file system\n"),
+    ],
+    ids=["data", "checkpoint", "config", "interrupted", "disk full", "not allowed", "no file known"],
+)  # fmt: skip
+def test_expected_ends(nmt, folder, called, error, code, said):
+    called("prepare", "prepare", raising=error)
+    assert nmt("prepare") == (code, "", said)
+
+
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("oops"), EOFError("oops"), OSError("oops"), AssertionError("oops")]
+)
+def test_only_a_bug_shows_a_traceback(nmt, folder, called, error):
+    called("prepare", "prepare", raising=error)
+    code, out, err = nmt("prepare")
+    assert (code, out) == (70, "")
+    assert err.startswith("Traceback (most recent call last):\n")
+    assert f"{type(error).__name__}: oops\nnmtkit: internal error: a bug in nmtkit {nmtkit.__version__}; please" in err
+
+
+def start(*arguments, **options):
+    command = [sys.executable, "-m", "nmtkit", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def test_a_reader_that_goes_away_ends_it_quietly():
+    process = start("options")
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), said) == (141, b"")
+
+
+def test_a_full_disk_under_stdout():
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    with full.open("wb") as output:
+        done = subprocess.run(
+            [sys.executable, "-m", "nmtkit", "options"], stdout=output, stderr=subprocess.PIPE, check=False
+        )
+    assert done.stderr == b"nmtkit: error: No space left on device; free some space\n"
+    assert done.returncode == 1
+
+
+def test_stdout_may_be_closed(tmp_path):
+    command = f'exec "{sys.executable}" -m nmtkit init "{tmp_path}/x" --source en --target de >&-'
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0
+    assert done.stderr.startswith(b"Wrote ")
+
+
+def test_interrupt_from_the_keyboard(tmp_path):
+    """A real SIGINT while the command waits for its input: here a config file that is a named pipe."""
+    os.mkfifo(tmp_path / "x.toml")
+    process = start("train", "--config", str(tmp_path / "x.toml"))
+    # Opening succeeds once the command reads, so it is inside by then.
+    with (tmp_path / "x.toml").open("wb"):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, b"", b"nmtkit: interrupted\n")

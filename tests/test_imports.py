@@ -1,0 +1,81 @@
+"""What is imported when: torch and the like only where the work begins."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import nmtkit
+
+HEAVY = {"torch", "matplotlib", "sacrebleu", "sacremoses", "sentencepiece"}
+
+PROGRAM = """
+import json, sys
+try:
+    exec(sys.argv[1])
+    code = None
+except SystemExit as end:
+    code = end.code
+print(json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+def run(code, folder):
+    """Run code in its own process; return its exit code, the packages it imported and its stderr."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM, code], cwd=folder, capture_output=True, text=True, check=True)
+    exit_code, packages = json.loads(done.stdout.rstrip("\n").rpartition("\n")[2])
+    return exit_code, set(packages), done.stderr
+
+
+def command(*arguments):
+    return f"from nmtkit.cli import app; app({list(arguments)}, prog_name='nmtkit')"
+
+
+LIGHT = {
+    "nmtkit": "import nmtkit",
+    "errors": "from nmtkit import NmtkitError",
+    "config": "from nmtkit import Config",
+    "prepare": "import nmtkit.commands.prepare",
+    "metrics": "import nmtkit.metrics.settings, nmtkit.metrics.base",
+    "data": "import nmtkit.data.store, nmtkit.data.batching",
+    "corpus": "import nmtkit.corpus.reader, nmtkit.corpus.segmenters",
+    "options": "import nmtkit.commands.options, nmtkit.commands.init",
+    "help": command("--help"),
+    "help of a command": command("train", "--help"),
+    "usage error": command("train", "--nonsense"),
+    "no config file": command("train"),
+    "config error": command("train", "--config", "wrong.toml"),
+    "config error of translate": command("translate", "--config", "wrong.toml"),
+}
+
+
+@pytest.mark.parametrize("code", LIGHT.values(), ids=LIGHT.keys())
+def test_no_torch(code, tmp_path):
+    (tmp_path / "wrong.toml").write_text("x = 1")
+    exit_code, packages, _ = run(code, tmp_path)
+    assert "nmtkit" in packages
+    assert exit_code in ({None} if code.startswith("import") or code.startswith("from nmtkit import") else {0, 2})
+    assert not packages & HEAVY
+
+
+def test_help_needs_no_settings_either(tmp_path):
+    exit_code, packages, _ = run(command("--help"), tmp_path)
+    assert exit_code == 0
+    assert not packages & {"pydantic", "numpy"}
+
+
+def test_a_config_error_needs_no_more_than_settings(tmp_path):
+    (tmp_path / "wrong.toml").write_text("x = 1")
+    exit_code, packages, said = run(command("train", "--config", "wrong.toml"), tmp_path)
+    assert exit_code == 2
+    assert "wrong.toml: x = 1: no such key" in said
+    assert "numpy" not in packages
+
+
+def test_public_names():
+    for name in nmtkit.__all__:
+        assert getattr(nmtkit, name) is not None
+    assert set(dir(nmtkit)) == set(nmtkit.__all__)
+    with pytest.raises(AttributeError, match="module 'nmtkit' has no attribute 'Nonsense'"):
+        nmtkit.Nonsense  # noqa: B018

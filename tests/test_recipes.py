@@ -1,0 +1,295 @@
+"""Recipes load and run, their data is checked, and the commands in the documents exist."""
+
+import functools
+import gzip
+import hashlib
+import http.server
+import importlib.util
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from nmtkit import cli
+from nmtkit.config import load
+
+ROOT = Path(__file__).resolve().parent.parent
+RECIPES = sorted((ROOT / "recipes").iterdir())
+MULTI30K = ROOT / "recipes" / "multi30k-en-de"
+SHARED_DATA = Path(os.environ.get("NMTKIT_SHARED_DATA", ROOT.parent / "shared" / "data"))
+
+each_recipe = pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.name)
+documents = pytest.mark.parametrize(
+    "document", [ROOT / "README.md", *sorted(ROOT.glob("recipes/*/README.md"))], ids=lambda p: str(p.relative_to(ROOT))
+)
+
+
+@pytest.fixture(scope="module")
+def fetch():
+    spec = importlib.util.spec_from_file_location("multi30k_fetch", MULTI30K / "fetch.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def shared_multi30k() -> Path:
+    folder = SHARED_DATA / "multi30k"
+    if not folder.is_dir():
+        pytest.skip("needs the Multi30k files in ../shared/data or where NMTKIT_SHARED_DATA says")
+    return folder
+
+
+@each_recipe
+def test_config_loads(recipe):
+    config = load(recipe / "nmtkit.toml")
+    assert config.corpus.train
+    assert config.corpus.dev
+    assert config.corpus.test
+
+
+@each_recipe
+def test_recipe_is_whole(recipe):
+    assert (recipe / "README.md").exists()
+    subprocess.run(["bash", "-n", recipe / "run.sh"], check=True)
+
+
+# The data of the Multi30k recipe, on a made-up data set of two files
+
+
+CONTENT = {"a.en.gz": b"one\ntwo\n", "a.de.gz": b"eins\nzwei\n"}
+
+
+@pytest.fixture
+def files(fetch):
+    return {name: fetch.Text(text.count(b"\n"), hashlib.sha256(text).hexdigest()) for name, text in CONTENT.items()}
+
+
+def write(folder: Path, content: dict[str, bytes]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in content.items():
+        (folder / name).write_bytes(gzip.compress(text))
+    return folder
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Serve a folder on the loopback address; give the address and, as they come, the paths asked for."""
+    asked: list[str] = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            asked.append(self.path)
+
+    with http.server.HTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder)) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    with serving(write(tmp_path / "mirror", CONTENT)) as served:
+        yield served
+
+
+def test_a_given_folder_is_taken_as_it_is(fetch, files, tmp_path):
+    given = write(tmp_path / "given", CONTENT)
+    for path in given.iterdir():  # another compression of the same text
+        path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()), compresslevel=1, mtime=1))
+    assert fetch.provide(given, "http://nowhere.invalid", tmp_path / "downloads", files) == given
+    assert not (tmp_path / "downloads").exists()
+
+
+DAMAGE = {
+    "fewer lines": (gzip.compress(b"one\n"), "has 1 lines where a.en.gz has 2"),
+    "another text": (gzip.compress(b"one\nthree\n"), "not the text of a.en.gz"),
+    "cut short": (gzip.compress(b"one\ntwo\n")[:-6], "no whole gzip file"),
+    "not compressed": (b"one\ntwo\n", "no whole gzip file"),
+    "a page": (b"<html>not found</html>\n", "no whole gzip file"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), DAMAGE.values(), ids=DAMAGE.keys())
+def test_a_given_folder_is_checked(fetch, files, tmp_path, content, message):
+    given = write(tmp_path, CONTENT)
+    (given / "a.en.gz").write_bytes(content)
+    with pytest.raises(fetch.FetchError, match=re.escape(message)) as caught:
+        fetch.provide(given, "http://nowhere.invalid", tmp_path / "downloads", files)
+    assert "a.en.gz" in str(caught.value)
+
+
+def test_a_missing_file_or_folder_is_named(fetch, files, tmp_path):
+    with pytest.raises(fetch.FetchError, match="is no folder"):
+        fetch.provide(tmp_path / "nothing", "", tmp_path, files)
+    write(tmp_path / "given", {"a.en.gz": CONTENT["a.en.gz"]})
+    with pytest.raises(fetch.FetchError, match=r"a\.de\.gz is missing"):
+        fetch.provide(tmp_path / "given", "", tmp_path, files)
+
+
+def test_downloads_once(fetch, files, tmp_path, mirror):
+    address, asked = mirror
+    downloads = tmp_path / "downloads"
+    assert fetch.provide(None, address, downloads, files) == downloads
+    assert {path.name: gzip.decompress(path.read_bytes()) for path in downloads.iterdir()} == CONTENT
+    assert len(asked) == 2
+    fetch.provide(None, address, downloads, files)
+    assert len(asked) == 2
+
+
+def test_a_damaged_download_of_before_is_fetched_again(fetch, files, tmp_path, mirror):
+    address, asked = mirror
+    downloads = write(tmp_path / "downloads", CONTENT)
+    (downloads / "a.de.gz").write_bytes(b"damaged")
+    fetch.provide(None, address, downloads, files)
+    assert len(asked) == 1
+    assert gzip.decompress((downloads / "a.de.gz").read_bytes()) == CONTENT["a.de.gz"]
+
+
+@pytest.mark.parametrize(("content", "message"), DAMAGE.values(), ids=DAMAGE.keys())
+def test_a_wrong_download_leaves_no_file(fetch, files, tmp_path, mirror, content, message):
+    address, _ = mirror
+    (tmp_path / "mirror" / "a.en.gz").write_bytes(content)
+    downloads = tmp_path / "downloads"
+    with pytest.raises(fetch.FetchError, match=re.escape(message)):
+        fetch.provide(None, address, downloads, files)
+    assert list(downloads.iterdir()) == []
+
+
+def test_an_address_that_does_not_answer_is_named_with_the_remedy(fetch, files, tmp_path, mirror):
+    address, _ = mirror
+    (tmp_path / "mirror" / "a.en.gz").unlink()
+    with pytest.raises(fetch.FetchError, match=r"404.*--data") as caught:
+        fetch.provide(None, address, tmp_path / "downloads", files)
+    assert f"{address}/a.en.gz" in str(caught.value)
+
+
+def run_fetch(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MULTI30K_")}
+    return subprocess.run(
+        [sys.executable, MULTI30K / "fetch.py", *arguments],
+        env={**kept, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_real_files_pass(shared_multi30k, tmp_path):
+    for done in (run_fetch("--data", str(shared_multi30k)), run_fetch(MULTI30K_DATA=str(shared_multi30k))):
+        assert (done.returncode, done.stdout) == (0, f"{shared_multi30k.resolve()}\n")
+    done = run_fetch("--data", str(tmp_path), MULTI30K_DATA=str(shared_multi30k))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "train.en.gz is missing" in done.stderr
+
+
+def test_the_real_files_can_be_downloaded(fetch, shared_multi30k, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(fetch, "DOWNLOADS", tmp_path / "downloads")
+    monkeypatch.setattr(sys, "argv", ["fetch.py"])
+    monkeypatch.delenv("MULTI30K_DATA", raising=False)
+    with serving(shared_multi30k) as (address, asked):
+        monkeypatch.setenv("MULTI30K_MIRROR", f"{address}/")
+        status = fetch.main()
+    assert (status, len(asked)) == (0, len(fetch.FILES))
+    assert capsys.readouterr().out == f"{tmp_path / 'downloads'}\n"
+    assert {path.name for path in (tmp_path / "downloads").iterdir()} == set(fetch.FILES)
+
+
+# The documents
+
+
+def commands_in(document: Path) -> list[list[str]]:
+    """Return the words of each call of nmtkit in the shell blocks of a document, by parts of pipes."""
+    found = []
+    for block in re.findall(r"^```(?:sh|bash|console)\n(.*?)^```", document.read_text(encoding="utf-8"), re.M | re.S):
+        for line in block.replace("\\\n", " ").split("\n"):
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            while "nmtkit" in words:
+                words = words[words.index("nmtkit") :]
+                end = next((n for n, word in enumerate(words) if word in {"|", ">", "<", "&&", ";"}), len(words))
+                found.append(words[1:end])
+                words = words[end:]
+    return found
+
+
+def problems_of(words: list[str]) -> list[str]:
+    """Return what a call of nmtkit uses that the command line does not know."""
+    app = get_command(cli.app)
+    command, problems = app, []
+    for word in words:
+        name = word.split("=")[0]
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        if command is app and not word.startswith("-"):
+            if word not in app.commands:
+                return [f"no command {word}"]
+            command = app.commands[word]
+        elif word.startswith("-") and word != "-" and name not in {*known, "--help"}:
+            problems.append(f"no option {name} in {' '.join(words)}")
+    return problems
+
+
+@documents
+def test_the_commands_of_documents_exist(document):
+    assert [problem for words in commands_in(document) for problem in problems_of(words)] == []
+
+
+def test_the_readme_shows_every_command_of_the_walk():
+    shown = {words[0] for words in commands_in(ROOT / "README.md") if words}
+    assert {"init", "prepare", "train", "translate", "score"} <= shown
+
+
+@pytest.mark.parametrize("words", [["frobnicate"], ["train", "--frobnicate"], ["score", "--jason"]])
+def test_a_command_that_does_not_exist_would_be_found(words):
+    assert problems_of(words)
+
+
+@documents
+def test_links_to_files_lead_somewhere(document):
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8"))
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (document.parent / target).exists()] == []
+
+
+@pytest.mark.slow
+def test_the_multi30k_recipe_runs(shared_multi30k, tmp_path):
+    """The whole script on the whole data, with a model that learned for some updates only."""
+    short = [
+        ("train.stop.updates", "8"),
+        ("train.validation.every", "4"),
+        ("train.checkpoints.every", "4"),
+        ("train.checkpoints.average", "2"),
+        ("train.validation.translate", "false"),
+        ("translate.search.max_length_ratio", "0.1"),
+        ("translate.search.max_length_extra", "1"),
+    ]
+    settings = [word for key, value in short for word in ("--set", f"{key}={value}")]
+    call = [MULTI30K / "run.sh", "--data", shared_multi30k, "--run", tmp_path / "run", *settings]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    first = subprocess.run(
+        call, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert first.returncode == 0, first.stderr
+    scores = [line.split("\t") for line in first.stdout.removesuffix("\n").split("\n")]
+    assert [(name, metric) for name, metric, _, _ in scores] == [
+        (f"{name}.txt", metric)
+        for name in ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+        for metric in ("BLEU", "chrF2", "TER")
+    ]
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.safetensors")}
+    again = subprocess.run(
+        call, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert (again.returncode, again.stdout) == (0, first.stdout)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.safetensors")} == stamps
