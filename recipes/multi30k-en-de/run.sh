@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Multi30k English-German from the raw files to BLEU. Call it again after an interruption: what is done is not done again.
+#
+#   run.sh [--data DIR] [--run DIR] [--set KEY=VALUE]...
+#
+#   --data DIR         folder of the raw .gz files, or MULTI30K_DATA; without either they are downloaded and checked
+#   --run DIR          where everything made goes, or MULTI30K_RUN; without either: run/ beside this script
+#   --set KEY=VALUE    a setting that wins over nmtkit.toml
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+data=()
+run=${MULTI30K_RUN:-$here/run}
+settings=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --data) data=(--data "${2:?--data needs a folder}"); shift 2 ;;
+        --run) run=${2:?--run needs a folder}; shift 2 ;;
+        --set) settings+=(--set "${2:?--set needs KEY=VALUE}"); shift 2 ;;
+        -h | --help) sed -n '2,/^set /{/^set /d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+        *) echo "run.sh: unknown option $1; see run.sh --help" >&2; exit 2 ;;
+    esac
+done
+
+say() { echo "== $*" >&2; }
+
+say "data"
+files=$("${PYTHON:-python3}" "$here/fetch.py" ${data[@]+"${data[@]}"})
+
+# The nmtkit on the path, else the one in the repository's environment, which is made where there is none.
+if ! command -v nmtkit > /dev/null; then
+    if [ ! -x "$root/.venv/bin/nmtkit" ]; then
+        say "no nmtkit on the path: installing it into $root/.venv"
+        "${PYTHON:-python3}" -m venv "$root/.venv"
+        "$root/.venv/bin/python" -m pip install --quiet --editable "$root"
+    fi
+    PATH=$root/.venv/bin:$PATH
+fi
+
+experiment=(--config "$here/nmtkit.toml" --run "$run" --set "corpus.folder=$files" ${settings[@]+"${settings[@]}"})
+
+say "prepare"
+nmtkit prepare "${experiment[@]}"
+
+say "train"
+nmtkit train "${experiment[@]}"
+
+tests=(test_2016_flickr test_2017_flickr test_2017_mscoco)
+mkdir -p "$run/translations"
+for name in "${tests[@]}"; do
+    output=$run/translations/$name.txt
+    # A translation is made again only where some weights are newer than it.
+    if [ ! -e "$output" ] || [ -n "$(find "$run/checkpoints" -name weights.safetensors -newer "$output")" ]; then
+        say "translate $name"
+        nmtkit translate --run "$run" "$files/$name.en.gz" --output "$output"
+    fi
+done
+
+say "score"
+for name in "${tests[@]}"; do
+    nmtkit score --run "$run" --hypotheses "$run/translations/$name.txt" --reference "$files/$name.de.gz"
+done | tee "$run/scores.txt"
