@@ -46,6 +46,9 @@ class Segmenters(NamedTuple):
 class Translator(LineTranslator):
     """Translates with a trained run."""
 
+    weights: Path = Path()
+    """The file that the weights were read from; no file while the model is in training."""
+
     @classmethod
     def load(cls, run: str | Path, *, device: str = "auto", config: TranslateConfig | None = None) -> "Translator":
         """Open a run folder; `config` replaces the translation settings that it was trained with.
@@ -62,9 +65,18 @@ class Translator(LineTranslator):
 
     @classmethod
     def open(cls, run: RunFolder, config: Config, device: torch.device, warn: Warn = lambda _: None) -> "Translator":
-        """Put the parts of a run together under these settings; `warn` is told of damaged checkpoints."""
+        """Open a run under these settings; `warn` is told of damaged checkpoints."""
+        weights = find_weights(run, config.translate.checkpoint, warn)
         segmenters = load_segmenters(run)
-        model = load_model(run, config, config.translate.checkpoint, device, segmenters=segmenters, warn=warn)
+        translator = cls.of(load_model(config, weights, segmenters, device), segmenters, config, device)
+        translator.weights = weights
+        return translator
+
+    @classmethod
+    def of(
+        cls, model: AutoregressiveModel, segmenters: Segmenters, config: Config, device: torch.device
+    ) -> "Translator":
+        """Put the parts of a run together under these settings: in training, and after it."""
         normalize = chain(config.prepare.normalizers, config.languages.source)
         return cls(model, segmenters.source, segmenters.target, normalize, config.translate, device)
 
@@ -74,22 +86,11 @@ def load_segmenters(run: RunFolder) -> Segmenters:
     return Segmenters(load_segmenter(run.source_segmenter), load_segmenter(run.target_segmenter))
 
 
-def load_model(
-    run: RunFolder,
-    config: Config,
-    which: str,
-    device: torch.device,
-    *,
-    segmenters: Segmenters | None = None,
-    warn: Warn = lambda _: None,
-) -> AutoregressiveModel:
-    """Return the model of a run with the weights `which` names (see `find_weights`), ready to translate.
+def load_model(config: Config, weights: Path, segmenters: Segmenters, device: torch.device) -> AutoregressiveModel:
+    """Return the model of these settings with the weights of a file (see `find_weights`), ready to translate.
 
-    Raises CheckpointError where there are none, where they are damaged, or where the run's vocabularies are
-    not those they were trained with.
+    Raises CheckpointError where the weights are damaged or were trained with other vocabularies.
     """
-    weights = find_weights(run, which, warn)
-    segmenters = segmenters or load_segmenters(run)
     check_vocabularies(weights, segmenters.source.fingerprint, segmenters.target.fingerprint)
     model = config.model.build(segmenters.source.size, segmenters.target.size)
     load_weights(model, weights)

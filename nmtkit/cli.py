@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import nmtkit
-from nmtkit.ending import Command
+from nmtkit.ending import Command, report
 from nmtkit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -230,8 +230,8 @@ def score(  # noqa: PLR0913, PLR0917
 
 @app.command(cls=Command)
 def average(
-    last: Annotated[int, typer.Option(metavar="N", min=0, help="Average the newest N checkpoints.")] = 0,
-    best: Annotated[int, typer.Option(metavar="N", min=0, help="Average the N best checkpoints.")] = 0,
+    last: Annotated[int | None, typer.Option(metavar="N", min=1, help="Average the newest N checkpoints.")] = None,
+    best: Annotated[int | None, typer.Option(metavar="N", min=1, help="Average the N best checkpoints.")] = None,
     config: ConfigFile = None,
     run: RunPath = None,
     quiet: Quiet = None,
@@ -240,14 +240,14 @@ def average(
 
     translate and score use the average before any other checkpoint.
     """
-    if bool(last) == bool(best):
+    if (last is None) == (best is None):
         raise ConfigError("--last N or --best N: give one of them")
     from nmtkit.config import run_of
 
     folder = run_of(config, run)
     from nmtkit.commands.average import average as run_average
 
-    run_average(folder, _log(quiet), last=last, best=best)
+    run_average(folder, _log(quiet), last=last or 0, best=best or 0)
 
 
 @app.command(cls=Command)
@@ -260,4 +260,7 @@ def options() -> None:
 
 def main() -> None:
     """Run the command line."""
-    app(prog_name="nmtkit")
+    try:
+        app(prog_name="nmtkit")
+    except OSError as error:  # outside of commands: the help could not be written
+        raise SystemExit(report(error)) from None

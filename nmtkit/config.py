@@ -15,7 +15,7 @@ from nmtkit.models.settings import ModelConfig
 from nmtkit.overrides import Layers, find, path_of
 from nmtkit.run_folder import RunFolder
 from nmtkit.section import Conflict, Section, all_conflicts
-from nmtkit.toml import inline, read, shorten
+from nmtkit.toml import inline, is_text, read, shorten
 from nmtkit.training.schedules import LinearConfig
 from nmtkit.training.settings import TrainConfig
 from nmtkit.translation.settings import TranslateConfig
@@ -127,14 +127,28 @@ class Place(NamedTuple):
 
 
 def run_of(file: Path | None, run: Path | None) -> RunFolder:
-    """Return the run folder: `run` where given, else the folder "run" beside the config file."""
-    return RunFolder(run if run is not None else (file or Path(FILE_NAME)).parent / "run")
+    """Return the run folder: `run` where given, else the folder "run" beside the config file.
+
+    Raises ConfigError where there is no such file, and where the name is no text: logs and settings could not hold it.
+    """
+    if file is not None and not file.exists():
+        read(file)  # which says so
+    path = run if run is not None else (file or Path(FILE_NAME)).parent / "run"
+    _check_name(path)
+    return RunFolder(path)
+
+
+def _check_name(path: Path) -> None:
+    if not is_text(str(path)):
+        raise ConfigError(f"{shorten(str(path), 200)}: holds bytes that are not UTF-8; rename the folder")
 
 
 def to_train(file: Path | None, run: Path | None, settings: Sequence[str] = ()) -> Place:
     """Return what prepare and train use: the settings in `file`, else in ./nmtkit.toml. Raises ConfigError."""
     file = file or Path(FILE_NAME)
-    return Place(load(file, settings), file.parent, run_of(file, run))
+    config = load(file, settings)
+    _check_name(file.resolve())
+    return Place(config, file.parent, run_of(file, run))
 
 
 def to_use(file: Path | None, run: Path | None, settings: Sequence[str] = ()) -> Place:

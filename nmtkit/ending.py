@@ -1,6 +1,7 @@
 """How a command ends: exit codes, and what is said on stderr when it fails."""
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -27,6 +28,9 @@ _REMEDIES = {
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
 }
 
+_NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"
+"""How torch, which has no exception for it, says that the CPU's memory is too small."""
+
 
 class Command(TyperCommand):
     """A command whose failures become a message and an exit code, a traceback only where nmtkit is at fault."""
@@ -47,6 +51,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
+            _take_any_text(sys.stdout)
             result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
@@ -56,6 +61,12 @@ class Command(TyperCommand):
         except KeyboardInterrupt:
             typer.echo("nmtkit: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _take_any_text(stdout: Any) -> None:
+    """Let results be UTF-8 wherever they go but to a terminal, and hold any character and any file name."""
+    if isinstance(stdout, io.TextIOWrapper):
+        stdout.reconfigure(encoding=None if stdout.isatty() else "utf-8", errors="backslashreplace")
 
 
 def report(error: Exception) -> int:
@@ -73,6 +84,13 @@ def report(error: Exception) -> int:
         file = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         remedy = _REMEDIES.get(error.errno, "check the file system")
         typer.echo(f"nmtkit: error: {file}{error.strerror}; {remedy}", err=True)
+        return NmtkitError.exit_code
+    if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
+        typer.echo(
+            "nmtkit: error: the memory is too small; lower train.batch.tokens_per_tensor, translate.batch_tokens, "
+            "translate.chunk_lines or the sizes of [model], or end other programs",
+            err=True,
+        )
         return NmtkitError.exit_code
     typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     typer.echo(

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from nmtkit.schema import Spot, everywhere, kind_of, locate, options, quoted, with_article
 from nmtkit.section import Section
-from nmtkit.toml import Path, dotted, inline, parse_value, shorten
+from nmtkit.toml import Path, dotted, inline, is_text, parse_value, shorten
 
 _MOST_PLACES = 3
 """How many other places of a misplaced key are named."""
@@ -43,6 +43,8 @@ def unfit(value: Any, path: Path = ()) -> Iterator[Problem]:
         yield Problem(path, shorten(inline(value)), "does not fit in 64 bits; give a smaller number")
     elif isinstance(value, str) and "\0" in value:
         yield Problem(path, shorten(inline(value)), "holds a NUL character; remove it")
+    elif isinstance(value, str) and not is_text(value):
+        yield Problem(path, shorten(inline(value)), "holds bytes that are not UTF-8; write it, or name the file, anew")
 
 
 def _problem(type_: str, spot: Spot, value: Any, pydantic_words: str, root: type[Section]) -> Problem:
@@ -69,7 +71,8 @@ def _unknown(spot: Spot, root: type[Section]) -> str:
     siblings = [kind_of(kind) for kind in spot.kinds if kind is not spot.owner and name in options(kind)]
     if siblings:
         own = kind_of(spot.owner)
-        return f"no such key for kind {inline(own)}, only for {quoted(siblings)}; change kind or remove it"
+        remedy = f"change kind, remove it, or set {where} as a whole"
+        return f"no such key for kind {inline(own)}, only for {quoted(siblings)}; {remedy}"
     here = f"{where}." if where else ""
     elsewhere = [f"{there}.{name}" if there else str(name) for there, key in everywhere(root) if key == name]
     elsewhere = list(dict.fromkeys(place for place in elsewhere if place != f"{here}{name}"))[:_MOST_PLACES]

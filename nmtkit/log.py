@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -94,22 +94,41 @@ class Meter:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=24),
-                MofNCompleteColumn(),
+                TextColumn("{task.fields[count]}"),
                 TextColumn("{task.fields[note]}"),
                 console=log.console,
                 transient=True,
             )
-            self._task = self._bar.add_task(what, total=total, completed=done, note=unit)
+            self._task = self._bar.add_task(what, total=total, completed=done, count=self._count(), note=unit)
             self._bar.start()
 
     def advance(self, count: int = 1, note: str = "") -> None:
         """Count further. `note` takes the place of rate and time left; whoever gives it writes lines by itself."""
         self.done += count
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=self.done, note=note or self._rate() + self._left())
+            note = note or self._rate() + self._left()
+            self._bar.update(self._task, completed=self.done, count=self._count(), note=note)
         elif not note and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             self._log.info(self._line())
+
+    def expect(self, total: int | None) -> None:
+        """Correct the total, where it can only be foreseen."""
+        self._total = total
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, total=total)
+
+    def say(self, note: str) -> None:
+        """Show a note behind the count of a bar until the next advance."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, note=note)
+
+    def _count(self) -> str:
+        """Return how far it has come, as wide as it will be at the end."""
+        if not self._total:
+            return f"{self.done:,}"
+        total = f"{self._total:,}"
+        return f"{self.done:,}/{total}".rjust(2 * len(total) + 1)
 
     def _per_second(self) -> float:
         return (self.done - self._done_before) / max(time.monotonic() - self._started, 1e-9)
@@ -152,6 +171,11 @@ class MetricsWriter:
 
 def _endless(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: 1 line, 2,000 lines."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def duration(seconds: float) -> str:

@@ -16,6 +16,7 @@
       train.log                   what training said
       run.lock                    held, with its number in it, by the process that prepares or trains here
       learning_curve.png
+      tensorboard/                events, where asked for
 
 Every file is written under a temporary name, flushed to the disk and renamed, so a name is a whole file.
 """
@@ -44,6 +45,7 @@ class RunFolder:
         self.log = path / "train.log"
         self.lock = path / "run.lock"
         self.learning_curve = path / "learning_curve.png"
+        self.tensorboard = path / "tensorboard"
 
     def translation(self, test_set: str, checkpoint: str) -> Path:
         """Name the translation of a test set; a slash in its name becomes an underscore."""

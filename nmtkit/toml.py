@@ -38,6 +38,8 @@ def read(path: File) -> dict[str, Any]:
         raise ConfigError(f"{path}{_explain(str(error), text)}") from None
     except RecursionError:
         raise ConfigError(f"{path}: lists or tables nested too deeply; no key needs more than three levels") from None
+    except ValueError:  # Python converts no more than 4,300 digits
+        raise ConfigError(f"{path}: a number with thousands of digits; no key needs more than 64 bits") from None
 
 
 def _explain(message: str, text: str) -> str:
@@ -59,7 +61,7 @@ def parse_value(text: str) -> Any:
     """Return the value written in TOML; where it is not TOML, the text itself."""
     try:
         table = tomllib.loads(f"value = {text}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
     return table["value"] if len(table) == 1 else text
 
@@ -76,11 +78,17 @@ def inline(value: Any) -> str:
     if isinstance(value, dict):
         inside = ", ".join(f"{_key(key)} = {inline(element)}" for key, element in value.items())
         return f"{{ {inside} }}" if inside else "{}"
-    return str(value)
+    # Python writes no more than 4,300 digits, but any number of hexadecimal ones.
+    return hex(value) if isinstance(value, int) and abs(value) >= 2**64 else str(value)
 
 
 def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else inline(name)
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a string can be written as UTF-8: command line and file system may give others."""
+    return not re.search("[\ud800-\udfff]", value)
 
 
 def dotted(path: Path) -> str:

@@ -11,6 +11,7 @@ from nmtkit.api import load_model, load_run_config, load_segmenters, resolve_dev
 from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.run_folder import RunFolder
 from nmtkit.search.settings import BeamConfig, GreedyConfig
+from nmtkit.training.checkpoints import find_weights
 from nmtkit.translation.settings import TranslateConfig
 
 LINES = ["the dog sees a bird today .", "", "every fox hears the fish ."]
@@ -31,6 +32,14 @@ def test_load_and_translate(run: RunFolder) -> None:
     assert [found[0].text for found in answers] == texts
     assert all(isinstance(hypothesis, nmtkit.Hypothesis) for found in answers for hypothesis in found)
     assert nmtkit.Translator.load(run.path, device="cpu").translate(LINES) == texts
+
+
+def test_lines_are_normalised_as_the_run_says(tmp_path: Path) -> None:
+    plain = nmtkit.Translator.load(write_run(tmp_path / "run").path)
+    assert plain.translate([" the  dog "]) == plain.translate(["the dog"])
+    assert plain.counts.pieces == 2 * len(plain.source_segmenter.encode(["the dog"])[0])
+    bare = nmtkit.Translator.load(write_run(tmp_path / "bare", {"prepare.normalizers": []}).path)
+    assert bare.normalize(" the  dog ") == " the  dog "
 
 
 def test_other_settings_than_those_of_the_run(run: RunFolder) -> None:
@@ -72,13 +81,13 @@ def test_another_vocabulary_than_the_checkpoints_is_refused(tmp_path: Path) -> N
 
 def test_load_model_takes_the_weights_that_were_asked_for(run: RunFolder) -> None:
     config = load_run_config(run)
-    model = load_model(run, config, "8", torch.device("cpu"))
+    model = load_model(config, find_weights(run, "8"), load_segmenters(run), torch.device("cpu"))
     assert not model.training
-    last = load_model(run, config, "last", torch.device("cpu"), segmenters=load_segmenters(run))
+    last = load_model(config, find_weights(run, "last"), load_segmenters(run), torch.device("cpu"))
     for one, other in zip(model.parameters(), last.parameters(), strict=True):
         assert torch.equal(one, other)
     with pytest.raises(CheckpointError, match="no checkpoint of update 7; there are: 8"):
-        load_model(run, config, "7", torch.device("cpu"))
+        nmtkit.Translator.load(run.path, config=TranslateConfig(checkpoint="7"))
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:

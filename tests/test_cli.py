@@ -1,6 +1,7 @@
 import errno
 import importlib
 import inspect
+import json
 import os
 import signal
 import subprocess
@@ -182,6 +183,8 @@ def test_score_of_files(nmt, folder, called):
 def test_average(nmt, folder, called):
     calls = called("average", "average")
     assert nmt("average", "--last", "3")[0] == 0
+    (folder / "a").mkdir()
+    (folder / "a" / "b.toml").write_text(LANGUAGES)
     assert nmt("average", "--best", "2", "--config", "a/b.toml")[0] == 0
     first, second = calls
     assert (first["run"].path, first["last"], first["best"]) == (Path("run"), 3, 0)
@@ -241,6 +244,18 @@ def test_only_a_bug_shows_a_traceback(nmt, folder, called, error):
     assert f"{type(error).__name__}: oops\nnmtkit: internal error: a bug in nmtkit {nmtkit.__version__}; please" in err
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("[enforce] DefaultCPUAllocator: can't allocate memory: you tried …")]
+)
+@pytest.mark.usefixtures("folder")
+def test_too_little_memory_is_no_bug(nmt, called, error):
+    called("prepare", "prepare", raising=error)
+    code, out, err = nmt("prepare")
+    assert (code, out) == (1, "")
+    assert err.startswith("nmtkit: error: the memory is too small; lower train.batch.tokens_per_tensor, ")
+    assert err.count("\n") == 1
+
+
 def start(*arguments, **options):
     command = [sys.executable, "-m", "nmtkit", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
@@ -254,16 +269,37 @@ def test_a_reader_that_goes_away_ends_it_quietly():
     assert (process.wait(), said) == (141, b"")
 
 
-def test_a_full_disk_under_stdout():
+@pytest.mark.parametrize("arguments", [["options"], ["--help"]])
+def test_a_full_disk_under_stdout(arguments):
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("needs /dev/full")
     with full.open("wb") as output:
         done = subprocess.run(
-            [sys.executable, "-m", "nmtkit", "options"], stdout=output, stderr=subprocess.PIPE, check=False
+            [sys.executable, "-m", "nmtkit", *arguments], stdout=output, stderr=subprocess.PIPE, check=False
         )
     assert done.stderr == b"nmtkit: error: No space left on device; free some space\n"
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_results_hold_any_text_and_any_file_name(tmp_path, encoding):
+    (tmp_path / os.fsdecode("é".encode() + b"\xff")).write_bytes(b"a b c d\n")
+    command = ["score", "--hypotheses", os.fsdecode("é".encode() + b"\xff")]
+    command += ["--reference", os.fsdecode("é".encode() + b"\xff"), "--json"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(
+        [sys.executable, "-m", "nmtkit", *command], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, check=True
+    )
+    assert json.loads(done.stdout.decode("utf-8"))["sets"][0]["name"] == "é\udcff"
+
+
+def test_scores_for_a_closed_stdout(tmp_path):
+    (tmp_path / "a").write_bytes(b"a\n")
+    command = f'exec "{sys.executable}" -m nmtkit score --hypotheses {tmp_path}/a --reference {tmp_path}/a >&-'
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"nmtkit: error: standard output is closed; ")
 
 
 def test_stdout_may_be_closed(tmp_path):

@@ -1,3 +1,4 @@
+import os
 import tomllib
 from pathlib import Path
 
@@ -5,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.config import Config, dump, load, load_run_config, resolve, to_compare, to_train, to_use
+from nmtkit.config import Config, dump, load, load_run_config, resolve, run_of, to_compare, to_train, to_use
 from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.run_folder import RunFolder
 from nmtkit.schema import options
@@ -52,6 +53,35 @@ CONFLICTS = {
     "patience without validation": (
         "[corpus.dev]\nname = 'd'\ntsv = 'd'\n[train.stop]\npatience = 3\n[train.validation]\nevery = 0",
         "x.toml: train.stop.patience = 3: needs validations; set train.validation.every, or patience = 0",
+    ),
+    "no limit": (
+        "[train.stop]\nupdates = 0",
+        "x.toml: train.stop.updates = 0: no limit is set, so training would never end; "
+        "set one of the keys of train.stop",
+    ),
+    "tensor larger than an update": (
+        "[train.batch]\ntokens_per_tensor = 5000\ntokens_per_update = 4000",
+        "x.toml: train.batch.tokens_per_tensor = 5000: 5000 is more than tokens_per_update = 4000; "
+        "lower the one or raise the other",
+    ),
+    "odd width": (
+        "[model]\nwidth = 9\nheads = 3",
+        "x.toml: model.width = 9: 9 is odd, but sinusoidal positions need pairs; choose an even width",
+    ),
+    "a text given twice": (
+        "[corpus.dev]\nname = 'd'\ntsv = 'd'\nsource = 'e'",
+        'x.toml: corpus.dev.tsv = "d": given beside source or target; give either tsv or both source and target',
+    ),
+    "names given twice": (
+        "[corpus.dev]\nname = 'd'\ntsv = 'd'\n[[corpus.test]]\nname = 't'\ntsv = 't'\n"
+        "[[corpus.test]]\nname = 'd'\ntsv = 'e'\n[[corpus.test]]\nname = 't'\ntsv = 'f'",
+        'x.toml: corpus.test[1].name = "d": corpus.dev has this name already; names must differ',
+        'x.toml: corpus.test[2].name = "t": corpus.test[0] has this name already; names must differ',
+    ),
+    "no checkpoint of this name": (
+        "[translate]\ncheckpoint = 'newest'",
+        'x.toml: translate.checkpoint = "newest": no such choice; '
+        'choose "auto", "average", "best", "last" or an update\'s number',
     ),
     "in a list": (
         "[[corpus.test]]\nname = 'a'\ntsv = 'a'\n[[corpus.test]]\nname = 'b'\nsource = 'b'",
@@ -164,7 +194,7 @@ def test_dump_loads_back_whatever_the_values(texts, counts, number, share, flag)
         "corpus": {"folder": texts[2], "test": [{"name": texts[3], "tsv": texts[3]}]},
         "model": {"dropout": share},
         "train": {"seed": counts[0], "clip_norm": number, "tensorboard": flag, "stop": {"updates": counts[1]}},
-        "translate": {"checkpoint": texts[2], "batch_tokens": counts[2]},
+        "translate": {"checkpoint": str(counts[0]), "batch_tokens": counts[2]},
     }
     config = resolve(tables, "x")
     assert resolve(tomllib.loads(dump(config)), "x") == config
@@ -230,6 +260,26 @@ def test_prepare_and_train_take_their_settings(folder):
     place = to_train(folder / "other" / "x.toml", folder / "elsewhere")
     assert (place.config.train.seed, place.base, place.run.path) == (4, folder / "other", folder / "elsewhere")
     assert to_train(folder / "other" / "x.toml", None).run.path == folder / "other" / "run"
+
+
+def test_what_no_log_and_no_settings_could_hold_is_refused(folder):
+    strange = os.fsdecode(b"r\xff")
+    for command in (to_train, to_use):
+        with pytest.raises(ConfigError, match=r"^r\\udcff: holds bytes that are not UTF-8; rename the folder$"):
+            command(None, Path(strange))
+    (folder / strange).mkdir()
+    (folder / "nmtkit.toml").rename(folder / strange / "nmtkit.toml")
+    with pytest.raises(ConfigError, match=r"r\\udcff/nmtkit.toml: holds bytes that are not UTF-8; rename the folder$"):
+        to_train(Path(strange, "nmtkit.toml"), Path("run"))
+    assert problems(LANGUAGES, [f"corpus.folder={strange}"]) == [
+        r"--set corpus.folder=r\udcff: holds bytes that are not UTF-8; write it, or name the file, anew"
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_config_file_that_is_not_there_names_no_run():
+    with pytest.raises(ConfigError, match=r"^absent.toml: no such file; write one with `nmtkit init` or name yours"):
+        run_of(Path("absent.toml"), None)
 
 
 def test_what_training_fixed_cannot_be_set(folder):

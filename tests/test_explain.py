@@ -50,7 +50,8 @@ FILE_MISTAKES = {
     ),
     "unknown key, of another kind": (
         '[translate.search]\nkind = "greedy"\nbeam = 4',
-        'x.toml: translate.search.beam = 4: no such key for kind "greedy", only for "beam"; change kind or remove it',
+        'x.toml: translate.search.beam = 4: no such key for kind "greedy", only for "beam"; change kind, '
+        "remove it, or set translate.search as a whole",
     ),
     "unknown key, in a list": (
         TRAIN + 'sauce = "c"',
@@ -195,6 +196,15 @@ FILE_MISTAKES = {
     "NUL": (
         '[[corpus.test]]\nname = "a"\ntsv = "b\\u0000"',
         'x.toml: corpus.test[0].tsv = "b\\u0000": holds a NUL character; remove it',
+    ),
+    "more pieces than any vocabulary has": (
+        f"[prepare.segmenter]\nvocabulary_size = {2**40}",
+        f"x.toml: prepare.segmenter.vocabulary_size = {2**40}: out of range; "
+        "give an integer of at least 8 and at most 1000000",
+    ),
+    "more hexadecimal digits than Python writes as decimal ones": (
+        f"[train]\nseed = 0x{'f' * 5_000}",
+        f"x.toml: train.seed = 0x{'f' * 57}…: does not fit in 64 bits; give a smaller number",
     ),
     "long value of several lines": (
         "[model]\nnorm = 'post\\n' ".replace("'post\\n'", '"""post\n' + "x" * 100 + '"""'),

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from nmtkit.log import Log, MetricsWriter, duration
+from nmtkit.log import Log, MetricsWriter, counted, duration
 
 
 def test_messages_go_to_stderr_by_verbosity(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,9 +91,12 @@ def test_a_terminal_shows_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert log.live
     with log.progress("training", 10, "updates") as meter:
         meter.advance(3, note="loss 1.234")
+    with log.progress("reading", 5_000_000, "bytes") as meter:
+        meter.advance(1_234)
     assert "training" in screen.getvalue()
     assert "3/10" in screen.getvalue()
     assert "loss 1.234" in screen.getvalue()
+    assert "    1,234/5,000,000 bytes" in re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", screen.getvalue())
     log.verbosity = "quiet"
     assert not log.live
 
@@ -126,3 +129,19 @@ def test_metrics_are_json_lines_that_are_there_at_once(tmp_path: Path) -> None:
 )
 def test_durations_read_easily(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_one_thing_is_not_called_by_its_plural() -> None:
+    assert [counted(count, "line") for count in (0, 1, 2_000)] == ["0 lines", "1 line", "2,000 lines"]
+
+
+def test_a_total_can_be_corrected_and_a_note_shown_on_a_bar() -> None:
+    log = Log()
+    log.console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with log.progress("training", unit="updates") as meter:
+        meter.expect(1_234)
+        meter.advance(7, note="loss 1.5")
+        meter.say("validating")
+        task = meter._bar.tasks[0]
+        assert (task.total, task.completed, task.fields["count"].strip()) == (1_234, 7, "7/1,234")
+        assert task.fields["note"] == "validating"

@@ -46,6 +46,10 @@ SYNTAX = {
         b"a = " + b"[" * 100_000,
         ": lists or tables nested too deeply; no key needs more than three levels",
     ),
+    "more digits than Python converts": (
+        b"a = " + b"9" * 5_000,
+        ": a number with thousands of digits; no key needs more than 64 bits",
+    ),
     "nothing": (b"", ": languages: missing; add a table [languages] with source and target"),
 }
 

@@ -16,6 +16,7 @@ class Start(NamedTuple):
     """What suits a preset. `schedule` is TOML; `average` is also the number of checkpoints kept."""
 
     note: str
+    norm: str
     vocabulary: int
     tokens_per_update: int
     tokens_per_tensor: int
@@ -28,9 +29,12 @@ class Start(NamedTuple):
 
 _NOAM = '{ kind = "noam", warmup = 4000 }  # the curve of the paper'
 
+_NORM_NOTES = {"pre": "learns sooner from little text than the paper's post", "post": "as in the paper"}
+
 STARTS = {
     "tiny": Start(
         note="for some 10,000 to 100,000 pairs; trains on a CPU",
+        norm="pre",
         vocabulary=8_000,
         tokens_per_update=4_096,
         tokens_per_tensor=2_048,
@@ -42,6 +46,7 @@ STARTS = {
     ),
     "small": Start(
         note="for some 100,000 to 1,000,000 pairs; trains on one GPU, or slowly on a CPU",
+        norm="pre",
         vocabulary=10_000,
         tokens_per_update=8_192,
         tokens_per_tensor=4_096,
@@ -53,6 +58,7 @@ STARTS = {
     ),
     "base": Start(
         note="the base model of Vaswani et al. 2017, for millions of pairs; needs a GPU",
+        norm="post",
         vocabulary=37_000,
         tokens_per_update=25_000,
         tokens_per_tensor=8_192,
@@ -64,6 +70,7 @@ STARTS = {
     ),
     "big": Start(
         note="the big model of Vaswani et al. 2017, for millions of pairs; needs large GPUs",
+        norm="post",
         vocabulary=37_000,
         tokens_per_update=25_000,
         tokens_per_tensor=4_096,
@@ -106,10 +113,11 @@ joint = true          # one vocabulary for both; false (with model.share_embeddi
 
 [model]
 preset = "{preset}"{gap}# {note}
+norm = "{norm}"{norm_gap}# {norm_note}
 
 [train]
 batch.tokens_per_update = {tokens_per_update}
-batch.tokens_per_tensor = {tokens_per_tensor}  # what memory holds at once; changes speed, not the result
+batch.tokens_per_tensor = {tokens_per_tensor}  # computed at once; lower it where memory is short
 stop.updates = {updates}
 validation.every = {validate_every}
 schedule = {schedule}
@@ -156,4 +164,6 @@ def render(source: str, target: str, preset: str) -> str:
         target=inline(target),
         preset=preset,
         gap=" " * (11 - len(preset)),
+        norm_gap=" " * (13 - len(STARTS[preset].norm)),
+        norm_note=_NORM_NOTES[STARTS[preset].norm],
     )

@@ -21,7 +21,7 @@ from nmtkit.data.manifest import Stage, changes, digest, load_manifest
 from nmtkit.errors import CheckpointError, DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder, write_text
-from nmtkit.training.lock import RunLock
+from nmtkit.run_lock import RunLock
 
 STAGES = ("text", "vocabulary", "train", "dev", "plan")
 """In the order in which they are done; each depends on earlier ones only."""

@@ -7,7 +7,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from nmtkit.log import Log
+from nmtkit.log import Log, counted
 
 
 class Report:
@@ -74,7 +74,7 @@ class Report:
         yield from self._round_trip()
         if plan := self._parts.get("plan"):
             yield (
-                f"first epoch: {plan['updates']:,} updates of {plan['tensors']:,} tensors, "
+                f"first epoch: {counted(plan['updates'], 'update')} of {counted(plan['tensors'], 'tensor')}, "
                 f"{plan['source_tokens']:,} source and {plan['target_tokens']:,} target tokens, "
                 f"{percent(plan['padding'])} padding"
             )
@@ -88,7 +88,7 @@ class Report:
             name = "joint" if part["joint"] else side
             size, fingerprint = part[side]["size"], part[side]["fingerprint"][:12]
             long = part[side]["lines_too_long"]
-            left_out = f", {long:,} lines too long to learn from" if long else ""
+            left_out = f", {counted(long, 'line')} too long to learn from" if long else ""
             yield f"vocabulary: {name}, {part['kind']}, {size:,} pieces, fingerprint {fingerprint}{left_out}"
 
     def _round_trip(self) -> Iterator[str]:

@@ -18,7 +18,7 @@ from nmtkit.data.manifest import Stage, digest
 from nmtkit.data.packing import PackCounts, lost_in_segmenting, pack
 from nmtkit.data.store import PairStore, prefixes, side_files, writing_pairs
 from nmtkit.errors import DataError
-from nmtkit.log import Log, Meter
+from nmtkit.log import Log, Meter, counted
 from nmtkit.run_folder import RunFolder, replacing
 
 METER_STEP = 1_000
@@ -81,7 +81,7 @@ def learn_vocabularies(config: Config, spool: Path, pairs: int, log: Log, *, run
     size = max(1, settings.sample_size // 2)
     lines = min(pairs, size) * (2 if settings.joint else 1)
     each = "" if settings.joint else " for each language"
-    log.info(f"learning a vocabulary of {settings.vocabulary_size:,} pieces from {lines:,} lines{each}")
+    log.info(f"learning a vocabulary of {settings.vocabulary_size:,} pieces from {counted(lines, 'line')}{each}")
     if settings.joint:
         both = (side for pair in sample_spool(spool, pairs, size) for side in pair)
         source = target = learn_segmenter(settings, both, of="the text")

@@ -51,6 +51,7 @@ def score_files(
     Raises DataError, naming both files and counts, where they differ in lines, and where a file is missing,
     empty or not UTF-8; ConfigError where a metric cannot be built.
     """
+    _check_stdout()
     metrics = [metric.build(target_language) for metric in config.metrics]
     candidates, truths = list(read_lines(hypotheses)), list(read_lines(references))
     if len(candidates) != len(truths):
@@ -74,6 +75,7 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
             "corpus.test: there is no test set; add one as [[corpus.test]] with name, source and target, "
             "or give nmtkit score the files of hypotheses and references"
         )
+    _check_stdout()
     target_language = config.languages.target
     metrics = [metric.build(target_language) for metric in config.score.metrics]
     texts = [locate(base, config.corpus, files) for files in config.corpus.test]
@@ -81,13 +83,10 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
     pairs = [_read(text) for text in texts]
 
     from nmtkit.api import Translator, resolve_device
-    from nmtkit.training.checkpoints import find_weights
 
-    weights = find_weights(run, config.translate.checkpoint, log.warn)
-    checkpoint = weights.parent.name
-    fixed = config.translate.model_copy(update={"checkpoint": _exactly(checkpoint)})
-    translator = Translator.open(run, config.model_copy(update={"translate": fixed}), resolve_device(device))
-    log.info(f"translating the test sets with {weights}")
+    translator = Translator.open(run, config, resolve_device(device), log.warn)
+    checkpoint = translator.weights.parent.name
+    log.info(f"translating the test sets with {translator.weights}")
     test_sets = []
     for text, known in zip(texts, pairs, strict=True):
         sources, references = [pair.source for pair in known], [pair.target for pair in known]
@@ -106,15 +105,15 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
         "target_language": target_language,
         "run": str(run),
         "checkpoint": checkpoint,
-        "weights": str(weights),
+        "weights": str(translator.weights),
         "translate": config.translate.model_dump(mode="json"),
     }
     _show(test_sets, origin, as_json=as_json)
 
 
-def _exactly(checkpoint: str) -> str:
-    """Return the setting that means the checkpoint folder of this name and no other."""
-    return str(int(checkpoint)) if checkpoint.isdecimal() else checkpoint
+def _check_stdout() -> None:
+    if sys.stdout is None:
+        raise DataError("standard output is closed; the scores go there, so leave it open or send it to a file")
 
 
 def _read(text: ParallelText) -> list[SentencePair]:

@@ -5,17 +5,18 @@ from typing import NamedTuple
 
 import torch
 
-from nmtkit.api import Segmenters, load_run_config, load_segmenters, resolve_device
+from nmtkit.api import Segmenters, Translator, load_run_config, load_segmenters, resolve_device
 from nmtkit.commands.train_data import TrainingData, open_data
 from nmtkit.commands.train_summary import summary
 from nmtkit.config import Config, dump
-from nmtkit.corpus.normalizers import chain
+from nmtkit.corpus.reader import corpus_folder
 from nmtkit.data.manifest import prepared
 from nmtkit.errors import CheckpointError
-from nmtkit.log import Log, duration
+from nmtkit.log import Log, counted, duration
 from nmtkit.metrics.base import Metric
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder, write_text
+from nmtkit.run_lock import RunLock
 from nmtkit.training.changes import Change, changes
 from nmtkit.training.checkpoints import (
     Checkpoint,
@@ -25,7 +26,6 @@ from nmtkit.training.checkpoints import (
     load_weights,
     newest_resumable,
 )
-from nmtkit.training.lock import RunLock
 from nmtkit.training.memory import keep_freed_memory
 from nmtkit.training.precision import choose
 from nmtkit.training.reporting import Reporter, check_tensorboard
@@ -34,7 +34,6 @@ from nmtkit.training.state import Origin, TrainingState, versions
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, remove_leftovers
 from nmtkit.training.trainer import Learner, Trainer, Workplace, is_finished
 from nmtkit.training.validation import Translating, Validator
-from nmtkit.translation.translator import LineTranslator
 
 
 class Given(NamedTuple):
@@ -92,7 +91,7 @@ def _open(config: Config, base: Path, run: RunFolder, device: torch.device) -> G
 
 def with_absolute_corpus(config: Config, base: Path) -> Config:
     """Return the settings with a corpus.folder that means the same from everywhere."""
-    folder = str((base / Path(config.corpus.folder).expanduser()).resolve())
+    folder = str(corpus_folder(base, config.corpus).resolve())
     return config.model_copy(update={"corpus": config.corpus.model_copy(update={"folder": folder})})
 
 
@@ -129,7 +128,7 @@ def _train(given: Given, run: RunFolder, checkpoint: Checkpoint | None, log: Log
     write_text(run.config, dump(config))
     for line in summary(config, given.data.pairs, given.segmenters, model):
         log.info(line)
-    log.info(f"device {given.device}, precision {origin.precision}, {torch.get_num_threads()} threads")
+    log.info(f"device {given.device}, precision {origin.precision}, {counted(torch.get_num_threads(), 'thread')}")
     log.info(f"going on behind update {state.update:,}" if checkpoint else f"training in {run}")
     if given.data.dev is None:
         log.warn("corpus.dev: there is no development set, so nothing is validated and no best checkpoint kept")
@@ -185,12 +184,9 @@ def _origin(given: Given, checkpoint: Checkpoint | None) -> Origin:
 def _validator(given: Given, model: AutoregressiveModel) -> Validator | None:
     if given.data.dev is None:
         return None
-    config, segmenters, translating = given.config, given.segmenters, None
+    translating = None
     if given.metric is not None:
-        normalize = chain(config.prepare.normalizers, config.languages.source)
-        translator = LineTranslator(
-            model, segmenters.source, segmenters.target, normalize, config.translate, given.device
-        )
+        translator = Translator.of(model, given.segmenters, given.config, given.device)
         translating = Translating(translator, given.metric)
-    tokens = config.train.batch.tokens_per_tensor
+    tokens = given.config.train.batch.tokens_per_tensor
     return Validator(model, given.data.dev, translating, tokens=tokens, device=given.device)

@@ -8,6 +8,7 @@ from nmtkit.api import Segmenters
 from nmtkit.config import Config
 from nmtkit.data.batching import plan_epoch, summarize
 from nmtkit.data.store import PairStore
+from nmtkit.log import counted
 
 
 def summary(config: Config, pairs: PairStore, segmenters: Segmenters, model: nn.Module) -> Iterator[str]:
@@ -18,7 +19,7 @@ def summary(config: Config, pairs: PairStore, segmenters: Segmenters, model: nn.
     batch = config.train.batch
     source, target = pairs.source.lengths, pairs.target.lengths
     plan = summarize(plan_epoch(source, target, batch, seed=config.train.seed, epoch=0), source, target)
-    yield f"data: {len(pairs):,} pairs, an epoch of {plan.updates:,} updates"
+    yield f"data: {len(pairs):,} pairs, an epoch of {counted(plan.updates, 'update')}"
     yield (
         f"update: on average {plan.source_tokens / plan.updates:,.0f} source and "
         f"{plan.target_tokens / plan.updates:,.0f} target tokens (at most {batch.tokens_per_update:,} with padding, "

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from nmtkit.config import Config
 from nmtkit.corpus.lines import LineCounts, clean_lines, raw_lines, read_lines, split_lines
 from nmtkit.errors import DataError
-from nmtkit.log import Log, duration
+from nmtkit.log import Log, counted, duration
 from nmtkit.run_folder import RunFolder, replacing
 from nmtkit.translation.arrivals import GRACE, Arrivals
 
@@ -52,6 +52,8 @@ def translate(
     CheckpointError where the run cannot be used; ConfigError where the device does not exist.
     """
     _check(source)
+    if source is None and sys.stdin.isatty():
+        log.info("translating what is typed, line by line; end it with Ctrl-D")
     line_counts = LineCounts()
     with ExitStack() as stack:
         sink = stack.enter_context(_opened(output))
@@ -65,6 +67,7 @@ def translate(
         from nmtkit.api import Translator, resolve_device
 
         translator = Translator.open(run, config, resolve_device(device), log.warn)
+        log.info(f"translating with {translator.weights} on {translator.device}")
         started = time.monotonic()
         quiet = output is None and sys.stdout.isatty()
         with nullcontext() if quiet else log.progress("translated", unit="lines") as meter:
@@ -75,7 +78,7 @@ def translate(
     _summarize(translator.counts, line_counts, time.monotonic() - started, log)
     if strict and (translator.counts.cut or line_counts.invalid_bytes):
         raise DataError(
-            f"--strict: {translator.counts.cut:,} lines were cut and {line_counts.invalid_lines:,} were not UTF-8 "
+            f"--strict: {counted(translator.counts.cut, 'line')} cut and {line_counts.invalid_lines:,} not UTF-8 "
             "(see above); every line was answered"
         )
 
@@ -103,7 +106,9 @@ def _rows(n_best: int, *, scores: bool) -> Rows:
 
 
 def _check(source: Path | None) -> None:
-    """Raise DataError at once where a file cannot be read; what can be read only once is left alone."""
+    """Raise DataError at once where input cannot be read; what can be read only once is left alone."""
+    if source is None and sys.stdin is None:
+        raise DataError("standard input is closed; name a file to translate, or send text to it")
     if source is not None and not (source.is_fifo() or source.is_char_device()):
         next(raw_lines(source), None)
 
@@ -133,6 +138,8 @@ def _lines(source: Path | None, counts: LineCounts) -> Iterator[str]:
 def _opened(output: Path | None) -> Iterator[BinaryIO]:
     """Open what is written to. Only what is a file, or will be one, is written under another name first."""
     if output is None:
+        if sys.stdout is None:
+            raise DataError("standard output is closed; name a file with --output")
         yield sys.stdout.buffer
         return
     if output.is_dir():
@@ -150,23 +157,23 @@ def _summarize(counts: "TranslationCounts", lines: LineCounts, seconds: float, l
     """Say what was met and how fast it went."""
     if lines.invalid_bytes:
         log.warn(
-            f"{lines.invalid_bytes:,} bytes in {lines.invalid_lines:,} lines are not UTF-8 and became U+FFFD; "
-            f"the first stand in line {lines.first_invalid:,}"
+            f"bytes that are not UTF-8, turned into U+FFFD: {lines.invalid_bytes:,} in "
+            f"{counted(lines.invalid_lines, 'line')} (first in line {lines.first_invalid:,})"
         )
     if counts.cut:
         log.warn(
-            f"{counts.cut:,} lines have more than translate.max_pieces pieces and were translated in parts; "
-            f"the first is line {counts.first_cut:,}"
+            f"more than translate.max_pieces pieces, translated in parts: {counted(counts.cut, 'line')} "
+            f"(first line {counts.first_cut:,})"
         )
     if counts.unknown:
-        log.info(f"{counts.unknown:,} of {counts.pieces:,} source pieces are unknown to the vocabulary")
+        log.info(f"unknown to the vocabulary: {counts.unknown:,} of {counted(counts.pieces, 'source piece')}")
     if lines.separators_replaced or lines.controls_removed:
         log.info(
-            f"{lines.separators_replaced:,} tabs and separators became spaces, "
-            f"{lines.controls_removed:,} control characters were removed"
+            f"tabs and other separators inside lines turned into spaces: {lines.separators_replaced:,}, "
+            f"control characters removed: {lines.controls_removed:,}"
         )
     rate = max(seconds, 1e-9)
     log.info(
-        f"{counts.lines:,} lines ({counts.blank:,} blank, {counts.cut:,} cut) in {duration(seconds)}: "
+        f"{counted(counts.lines, 'line')} ({counts.blank:,} blank, {counts.cut:,} cut) in {duration(seconds)}: "
         f"{counts.lines / rate:,.1f} lines/s, {counts.pieces / rate:,.0f} pieces/s"
     )

@@ -173,7 +173,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield plain
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist; check the name, and that corpus.folder is right") from None
+        raise DataError(f"{path} does not exist; check the name") from None
     except IsADirectoryError:
         raise DataError(f"{path} is a folder; give a file with one sentence a line") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

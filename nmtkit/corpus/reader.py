@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nmtkit.corpus.lines import Invalid, LineCounts, clean, count_lines, decode, raw_lines, read_lines
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.settings import CorpusConfig, ParallelFiles
-from nmtkit.errors import DataError
+from nmtkit.errors import ConfigError, DataError
 
 
 @dataclass
@@ -51,7 +51,19 @@ class ParallelText(NamedTuple):
 
 def resolve(folder: Path, corpus: CorpusConfig, name: str) -> Path:
     """Return the path of a file named in the configuration, whose own folder is `folder`."""
-    return folder / Path(corpus.folder).expanduser() / Path(name).expanduser()
+    return corpus_folder(folder, corpus) / _expanded(name)
+
+
+def corpus_folder(folder: Path, corpus: CorpusConfig) -> Path:
+    """Return the folder that file names of the configuration start from. Raises ConfigError where ~NAME is no user."""
+    return folder / _expanded(corpus.folder)
+
+
+def _expanded(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        raise ConfigError(f"corpus: {name!r}: there is no home folder of that user; write the path in full") from None
 
 
 def locate(folder: Path, corpus: CorpusConfig, files: ParallelFiles) -> ParallelText:
@@ -75,17 +87,17 @@ def check_files(texts: list[ParallelText]) -> None:
 
 
 def _problem(path: Path) -> str:
-    if path.is_dir():
-        return "is a folder; give a file with one sentence a line"
-    if not path.exists():
-        return "does not exist; check the name, and that corpus.folder is right"
-    if not path.is_file():
-        return "is no regular file, but is read more than once; write its content to a file"
     try:
+        if path.is_dir():
+            return "is a folder; give a file with one sentence a line"
+        if not path.exists():
+            return "does not exist; check the name, and that corpus.folder is right"
+        if not path.is_file():
+            return "is no regular file, but is read more than once; write its content to a file"
         with path.open("rb") as stream:
             return "" if stream.read(1) else "is empty; give a file with one sentence a line"
     except OSError as error:
-        return f"cannot be read: {error.strerror}; check its permissions"
+        return f"cannot be read: {error.strerror}; check its name and permissions"
 
 
 def _check_counts(source: Path, source_lines: int, target: Path, target_lines: int) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field
 
 from nmtkit.errors import CheckpointError
-from nmtkit.run_folder import replacing
 from nmtkit.section import Section
 
 LONGEST_PIECE = 16
@@ -25,11 +24,11 @@ class Segmenter(ABC):
 
     @abstractmethod
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each line, without begin or end mark. No text yields a control id."""
+        """Return the ids of each line, without begin or end mark. No text yields a control id but UNK."""
 
     @abstractmethod
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
-        """Return the text of each sequence of ids, on one line each; control ids vanish."""
+        """Return the text of each sequence of ids, on one line each; PAD, BOS and EOS vanish, UNK shows as ⁇."""
 
     @abstractmethod
     def pieces(self, ids: Sequence[int]) -> list[str]:
@@ -40,7 +39,10 @@ class SentencePieceConfig(Section):
     """What the SentencePiece models have in common (Kudo and Richardson 2018)."""
 
     vocabulary_size: int = Field(
-        37_000, ge=8, description="Pieces, control ids included; of each vocabulary where they are separate."
+        37_000,
+        ge=8,
+        le=1_000_000,
+        description="Pieces, control ids included; of each vocabulary where they are separate.",
     )
     joint: bool = Field(True, description="One vocabulary for both languages, learned from both sides.")
     byte_fallback: bool = Field(True, description="Spell characters without a piece in bytes: nothing is lost.")
@@ -88,13 +90,6 @@ def learn_segmenter(config: BpeConfig | UnigramConfig, lines: Iterable[str], *, 
     from nmtkit.corpus.sentencepiece_model import learn
 
     return learn(config, lines, of)
-
-
-def train_segmenter(config: BpeConfig | UnigramConfig, lines: Iterable[str], model_file: Path) -> None:
-    """Learn a vocabulary as `learn_segmenter` does and write its model file."""
-    learned = learn_segmenter(config, lines)
-    with replacing(model_file) as temporary:
-        temporary.write_bytes(learned.model)
 
 
 def load_segmenter(model_file: Path) -> Segmenter:

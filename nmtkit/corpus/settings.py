@@ -48,10 +48,13 @@ class CorpusConfig(Section):
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report names given twice."""
-        sets = [*self.train, *([self.dev] if self.dev else []), *self.test]
-        names = [files.name for files in sets]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            yield Conflict("train", f"the name {name!r} is given to more than one corpus; names must differ")
+        places = [(f"train[{place}]", files) for place, files in enumerate(self.train)]
+        places += [("dev", self.dev)] if self.dev else []
+        places += [(f"test[{place}]", files) for place, files in enumerate(self.test)]
+        first: dict[str, str] = {}
+        for place, files in places:
+            if first.setdefault(files.name, place) != place:
+                yield Conflict(f"{place}.name", f"corpus.{first[files.name]} has this name already; names must differ")
 
 
 class PrepareConfig(Section):

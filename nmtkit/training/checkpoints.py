@@ -29,6 +29,7 @@ from nmtkit.training.tensor_folder import (
     remove_folder,
     write_folder,
 )
+from nmtkit.translation.settings import CHECKPOINT_CHOICES, CHECKPOINTS
 
 RESUMABLE = 2
 """Checkpoints that keep the optimizer's tensors, twice the size of the weights: the newest, and one in reserve."""
@@ -216,7 +217,9 @@ def best_first(checkpoints: list[Checkpoint]) -> list[Checkpoint]:
 
 def check_vocabularies(weights: Path, source: str, target: str) -> None:
     """See that the weights were trained with segmenters of these fingerprints. Raises CheckpointError naming both."""
-    origin = read_json(weights.parent).get("origin", {})
+    origin = read_json(weights.parent).get("origin")
+    if not isinstance(origin, dict):
+        raise CheckpointError(f"{weights.parent / STATE}: damaged (it does not say what the weights come from)")
     for side, fingerprint in (("source", source), ("target", target)):
         trained = origin.get(f"{side}_vocabulary")
         if trained != fingerprint:
@@ -232,10 +235,8 @@ def find_weights(run: RunFolder, which: str, warn: Warn = unheard) -> Path:
     auto takes the average, unless the run went on after it was made; else the best by development score; else the
     last. Damaged checkpoints are named to `warn` and left out. Raises CheckpointError where nothing is left.
     """
-    if which not in ("auto", "average", "best", "last") and not which.isdecimal():
-        raise ConfigError(
-            f'translate.checkpoint: {which!r} is none; choose "auto", "average", "best", "last" or an update\'s number'
-        )
+    if which not in CHECKPOINTS and not which.isdecimal():
+        raise ConfigError(f"translate.checkpoint: {which!r} is none; choose {CHECKPOINT_CHOICES}")
     if which == "average":
         if not (run.average / WEIGHTS).exists():
             raise CheckpointError(
@@ -271,6 +272,8 @@ def average_is_current(run: RunFolder, last_update: int, warn: Warn = unheard) -
     try:
         check_tensors(run.average / WEIGHTS)
         return int(read_json(run.average)["made_at"]) >= last_update
-    except (CheckpointError, KeyError, TypeError, ValueError) as error:
+    except CheckpointError as error:
         warn(f"{error}; the average is left out")
-        return False
+    except (KeyError, TypeError, ValueError) as error:
+        warn(f"{run.average / STATE}: damaged ({error!r}); the average is left out")
+    return False

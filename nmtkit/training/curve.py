@@ -135,7 +135,7 @@ def _draw_score(panel: "Axes", records: Records) -> None:
 
 
 def _draw_rate(panel: "Axes", records: Records) -> None:
-    _line(panel, _series(records.train, "rate"), GREY, "learning rate")
+    _line(panel, _series(records.train, "learning_rate"), GREY, "learning rate")
     panel.set_ylabel("learning rate")
     panel.set_ylim(bottom=0)
     panel.ticklabel_format(axis="y", style="sci", scilimits=(-3, 3), useMathText=True)

@@ -82,8 +82,8 @@ class Reporter:
         drop_later_records(self._run.metrics, state.update, average_stands=average_stands)
         self._metrics = MetricsWriter(self._run.metrics)
         if self._tensorboard:
-            self._events = open_events(self._run.path / "tensorboard", state.update + 1)
-        self._meter = self._log.meter("training", self._stop.updates or None, "updates", done=state.update)
+            self._events = open_events(self._run.tensorboard, state.update + 1)
+        self._meter = self._log.meter("training", unit="updates", done=state.update)
         self._update_started = time.monotonic()
 
     def close(self) -> None:
@@ -107,9 +107,9 @@ class Reporter:
         # A mean that forgets, over some 20 updates: the first updates of a run are slower than the rest.
         self._seconds_per_update += (seconds - self._seconds_per_update) * (0.05 if self._seconds_per_update else 1.0)
         if self._meter is not None:
-            self._meter.advance(
-                note=f"loss {result.total / result.cost.target_tokens:.3f}{self._left(state, updates_per_epoch)}"
-            )
+            left = self._seconds_left(state, updates_per_epoch)
+            self._meter.expect(None if left is None else state.update + round(left / self._seconds_per_update))
+            self._meter.advance(note=f"loss {result.total / result.cost.target_tokens:.3f}{_in_time(left)}")
         if state.update % self._every == 0 and self._sums.target_tokens:
             self._record_training(result, state, updates_per_epoch)
             self._sums = Sums()
@@ -127,7 +127,7 @@ class Reporter:
                 "epoch": round(epoch, 4),
                 "loss": loss,
                 "perplexity": plain,
-                "rate": result.rate,
+                "learning_rate": result.rate,
                 "gradient_norm": result.gradient_norm,
                 "source_tokens_per_second": source_rate,
                 "target_tokens_per_second": target_rate,
@@ -139,16 +139,20 @@ class Reporter:
         )
         self._log.info(
             f"update {state.update:,}, epoch {epoch:.2f}: loss {loss:.4f}, perplexity {plain:.2f}, "
-            f"rate {result.rate:.3e}, gradient norm {result.gradient_norm:.3f}, "
+            f"learning rate {result.rate:.3e}, gradient norm {result.gradient_norm:.3f}, "
             f"{source_rate:,.0f} + {target_rate:,.0f} tokens/s, padding {padding:.1%}"
-            f"{self._left(state, updates_per_epoch)}"
+            f"{_in_time(self._seconds_left(state, updates_per_epoch))}"
         )
 
-    def _left(self, state: TrainingState, updates_per_epoch: int) -> str:
-        left = seconds_left(
+    def _seconds_left(self, state: TrainingState, updates_per_epoch: int) -> float | None:
+        return seconds_left(
             self._stop, state, updates_per_epoch=updates_per_epoch, seconds_per_update=self._seconds_per_update
         )
-        return "" if left is None else f", {duration(left)} left"
+
+    def begin_validation(self) -> None:
+        """Say that updates pause."""
+        if self._meter is not None:
+            self._meter.say("validating")
 
     def validation(self, result: Validation, state: TrainingState, *, best: bool) -> None:
         """Report a validation."""
@@ -197,6 +201,10 @@ def _facts(result: Validation) -> dict[str, Any]:
         score = result.score
         facts |= {"score": score.value, "metric": score.name, "signature": score.signature}
     return facts
+
+
+def _in_time(seconds_left: float | None) -> str:
+    return "" if seconds_left is None else f", {duration(seconds_left)} left"
 
 
 def _in_words(result: Validation) -> str:

@@ -2,7 +2,7 @@
 
 import platform
 from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from nmtkit import __version__
 from nmtkit.metrics.base import Score
@@ -40,14 +40,12 @@ class TrainingState:
         """The score of the weights as they are, or None where this update was not validated."""
         return self.score if self.validated == self.update else None
 
-    def record_score(self, score: Score | None, *, counts: bool) -> bool:
+    def record_score(self, score: Score, *, counts: bool) -> bool:
         """Take in a validation of this update; return whether it is the best so far.
 
         With `counts` it counts towards patience. A score measured in another way than before begins a new ranking.
         """
         self.validated, self.score = self.update, score
-        if score is None:
-            return False
         if self.best is None or not comparable(score, self.best) or beats(score, self.best):
             self.best, self.best_update, self.validations_without_gain = score, self.update, 0
             return True
@@ -63,7 +61,15 @@ class TrainingState:
     def from_json(cls, content: dict[str, Any]) -> Self:
         """Return what `to_json` wrote. Raises TypeError or KeyError on anything else."""
         scores = {name: Score(**content[name]) if content[name] else None for name in ("score", "best")}
-        return cls(**{**content, **scores})
+        state = cls(**{**content, **scores})
+        numbers = {name: value for name, value in vars(state).items() if name not in scores}
+        for name, value in numbers.items():
+            if type(value) not in ((int, float) if name == "seconds" else (int,)) or value < 0:
+                raise TypeError(f"{name} = {value!r}")
+        for name, score in scores.items():
+            if score is not None and type(score.value) not in (int, float):
+                raise TypeError(f"{name} = {score.value!r}")
+        return state
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,11 @@ class Origin:
     data: str
     """Fingerprint of the packed training pairs."""
     versions: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a file gave what no training has."""
+        if self.precision not in get_args(Precision):
+            raise ValueError(f"precision = {self.precision!r}")
 
 
 def versions() -> dict[str, str]:

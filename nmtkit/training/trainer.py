@@ -16,7 +16,7 @@ from torch.optim import Optimizer
 from nmtkit.data.batch import Batch, make_batch
 from nmtkit.data.batching import Indexes, Update, padded_size, plan_epoch, summarize
 from nmtkit.data.store import PairStore
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.log import Log
 from nmtkit.models.base import Model
 from nmtkit.run_folder import RunFolder
@@ -102,6 +102,12 @@ class Trainer:
     def _prepare(self) -> None:
         """See that the largest tensor and a validation go through, then make up for a validation that was cut off."""
         plan = self._plan()
+        if self.state.updates_in_epoch >= len(plan):
+            raise CheckpointError(
+                f"{self.place.run.checkpoints}: the newest checkpoint stands behind update "
+                f"{self.state.updates_in_epoch:,} of an epoch, but an epoch has {len(plan):,}: it was written by "
+                "another version of nmtkit or numpy; go back to that version, or train into another folder with --run"
+            )
         largest = max((tensor for update in plan for tensor in update.tensors), key=lambda t: sum(self._padded(t)))
         self._backward([make_batch(self.pairs, largest)], number=0, tokens=1)
         self.optimizer.zero_grad(set_to_none=True)
@@ -207,6 +213,7 @@ class Trainer:
         """Validate the weights as they are; return whether they are the best so far. A signal cuts it off."""
         if self.validator is None:
             return False
+        self.place.reporter.begin_validation()
         validation = self._attempt(self.validator)
         if validation is None:
             return False
@@ -258,6 +265,7 @@ class Trainer:
         copy_weights(self.model, means)
         validation = None
         if self.validator is not None:
+            self.place.reporter.begin_validation()
             validation = self._attempt(self.validator)
             self._stop_if_asked()
         # The record first: once the average stands, the run counts as finished and nothing more is written.

@@ -1,9 +1,14 @@
 """The settings of `nmtkit translate`, also used for every translation made in training."""
 
+from collections.abc import Iterator
+
 from pydantic import Field
 
 from nmtkit.search.settings import BeamConfig, SearchConfig
-from nmtkit.section import Section
+from nmtkit.section import Conflict, Section
+
+CHECKPOINTS = ("auto", "average", "best", "last")
+CHECKPOINT_CHOICES = '"auto", "average", "best", "last" or an update\'s number'
 
 
 class TranslateConfig(Section):
@@ -27,3 +32,8 @@ class TranslateConfig(Section):
         description="A longer source line is cut at sentence ends (or words), its parts are translated and joined, "
         "and it is counted.",
     )
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report a checkpoint that nothing can be meant by."""
+        if self.checkpoint not in CHECKPOINTS and not self.checkpoint.isdecimal():
+            yield Conflict("checkpoint", f"no such choice; choose {CHECKPOINT_CHOICES}")

@@ -19,7 +19,7 @@ from nmtkit.data.store import PairStore
 from nmtkit.errors import CheckpointError, ConfigError, DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
-from nmtkit.training.lock import RunLock
+from nmtkit.run_lock import RunLock
 
 ALL = ("text", "vocabulary", "train", "dev", "plan")
 

@@ -18,7 +18,7 @@ from nmtkit.config import load
 from nmtkit.corpus.lines import read_lines
 from nmtkit.errors import CheckpointError, ConfigError, DataError
 from nmtkit.log import Log
-from nmtkit.training.lock import RunLock
+from nmtkit.run_lock import RunLock
 from nmtkit.training.signals import Interrupted
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validator
@@ -58,10 +58,10 @@ def test_records_follow_the_agreed_form(trained: Project) -> None:
     training = trained.records("train")
     assert [record["update"] for record in training] == [2, 4, 6, 8]
     assert training[0].keys() == {
-        "kind", "update", "epoch", "loss", "perplexity", "rate", "gradient_norm", "source_tokens_per_second",
+        "kind", "update", "epoch", "loss", "perplexity", "learning_rate", "gradient_norm", "source_tokens_per_second",
         "target_tokens_per_second", "padding", "pairs", "skipped", "seconds",
     }  # fmt: skip
-    assert training[0]["rate"] == 0.005
+    assert training[0]["learning_rate"] == 0.005
     assert 0 < training[0]["padding"] < 1
     assert training[-1]["loss"] < training[0]["loss"]
     validations = trained.records("validation")
@@ -125,9 +125,7 @@ def test_what_is_said_at_the_start(fresh: Project, capsys: pytest.CaptureFixture
 
 
 def test_parameters_by_part_count_shared_ones_once(trained: Project) -> None:
-    from nmtkit.api import load_model
-
-    model = load_model(trained.run, trained.config(), "last", "cpu")
+    model = Translator.load(trained.run.path, config=TranslateConfig(checkpoint="last")).model
     assert sum(parameters_by_part(model).values()) == sum(parameter.numel() for parameter in model.parameters())
 
 

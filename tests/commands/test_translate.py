@@ -47,16 +47,17 @@ def translated(run: RunFolder, folder: Path, content: bytes, config: Config | No
 
 
 class Stream:
-    """Stands for sys.stdin or sys.stdout over one end of a pipe."""
+    """Stands for sys.stdin or sys.stdout over one end of a pipe, or over a terminal."""
 
-    def __init__(self, buffer: Any) -> None:
+    def __init__(self, buffer: Any, *, terminal: bool = False) -> None:
         self.buffer = buffer
+        self.terminal = terminal
 
     def fileno(self) -> int:
         return self.buffer.fileno()
 
     def isatty(self) -> bool:
-        return False
+        return self.terminal
 
 
 def test_file_to_file(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
@@ -105,7 +106,7 @@ def test_bad_bytes_are_answered_counted_and_named(
 ) -> None:
     answer = translated(run, tmp_path, b"a dog\nthe \xff\xfe bird\na fox\n")
     assert answer.count(b"\n") == 3
-    assert "warning: 2 bytes in 1 lines are not UTF-8 and became U+FFFD; the first stand in line 2" in (
+    assert "warning: bytes that are not UTF-8, turned into U+FFFD: 2 in 1 line (first in line 2)" in (
         capsys.readouterr().err
     )
 
@@ -116,18 +117,17 @@ def test_long_lines_are_answered_counted_and_named(
     content = b"a dog\n" + b"the small bird finds a baker today . " * 20 + b"\na fox\n"
     assert translated(run, tmp_path, content, config_of(run, max_pieces=30)).count(b"\n") == 3
     error = capsys.readouterr().err
-    assert (
-        "1 lines have more than translate.max_pieces pieces and were translated in parts; the first is line 2" in error
-    )
+    assert "more than translate.max_pieces pieces, translated in parts: 1 line (first line 2)" in error
+    assert "3 lines (0 blank, 1 cut) in " in error
 
 
 def test_strict_fails_behind_the_last_line(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
     assert translated(run, tmp_path, TEXT, strict=True) == expected
-    with pytest.raises(DataError, match="--strict: 0 lines were cut and 1 were not UTF-8") as refused:
+    with pytest.raises(DataError, match="--strict: 0 lines cut and 1 not UTF-8") as refused:
         translated(run, tmp_path, b"a dog\n\xff\n", strict=True)
     assert refused.value.exit_code == 1
     assert (tmp_path / "out").read_bytes().count(b"\n") == 2
-    with pytest.raises(DataError, match="--strict: 1 lines were cut and 0 were not UTF-8"):
+    with pytest.raises(DataError, match="--strict: 1 line cut and 0 not UTF-8"):
         translated(run, tmp_path, b"a dog sees a bird .\n", config_of(run, max_pieces=3), strict=True)
     assert (tmp_path / "out").read_bytes().count(b"\n") == 1
 
@@ -187,6 +187,28 @@ def test_standard_input_that_is_no_real_file(
     captured = capsysbinary.readouterr()
     assert captured.out == expected
     assert captured.err == b""
+
+
+def test_a_person_at_the_terminal_is_told_what_is_waited_for(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for terminal in (True, False):
+        (tmp_path / "typed").write_bytes(b"a dog\n")
+        with (tmp_path / "typed").open("rb") as typed:
+            monkeypatch.setattr(sys, "stdin", Stream(typed, terminal=terminal))
+            translate(run, config_of(run), Log(), output=tmp_path / "out")
+        assert ("end it with Ctrl-D" in capsys.readouterr().err) == terminal
+
+
+@pytest.mark.parametrize(("name", "output"), [("stdin", "out"), ("stdout", None)])
+def test_a_closed_stream_is_named(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, output: str | None
+) -> None:
+    """As the shell's `<&-` and `>&-` leave them."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT)))
+    monkeypatch.setattr(sys, name, None)
+    with pytest.raises(DataError, match=r"standard (input|output) is closed"):
+        translate(run, config_of(run), Log("quiet"), output=None if output is None else tmp_path / output)
 
 
 def test_a_closed_output_ends_quietly(run: RunFolder, tmp_path: Path) -> None:

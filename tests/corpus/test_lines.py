@@ -107,7 +107,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, read) -> None:
     plain.write_bytes(b"not packed\n")
     with pytest.raises(DataError, match=r"plain.gz is named .gz but is no gzip file; rename it or compress it"):
         read(plain)
-    with pytest.raises(DataError, match=r"gone.en does not exist; check the name"):
+    with pytest.raises(DataError, match=r"gone.en does not exist; check the name$"):
         read(tmp_path / "gone.en")
     with pytest.raises(DataError, match="is a folder; give a file"):
         read(tmp_path)

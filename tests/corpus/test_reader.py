@@ -5,7 +5,7 @@ import pytest
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.reader import PairCounts, ParallelText, check_files, locate, resolve
 from nmtkit.corpus.settings import CorpusConfig, ParallelFiles
-from nmtkit.errors import DataError
+from nmtkit.errors import ConfigError, DataError
 
 
 def two_files(folder: Path, source: bytes, target: bytes) -> ParallelText:
@@ -81,6 +81,17 @@ def test_paths_start_from_the_corpus_folder_and_that_from_the_config_file(tmp_pa
     assert resolve(tmp_path, CorpusConfig(folder="data"), "/b/a.en") == Path("/b/a.en")
     assert resolve(tmp_path, CorpusConfig(folder="~/data"), "a.en") == Path.home() / "data" / "a.en"
     assert locate(tmp_path, CorpusConfig(), ParallelFiles(name="x", tsv="a.tsv")).files == (tmp_path / "a.tsv",)
+
+
+@pytest.mark.parametrize(("corpus", "name"), [("~no such user", "a.en"), ("", "~no such user/a.en")])
+def test_a_home_folder_of_nobody_is_told(tmp_path: Path, corpus: str, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"^corpus: '~no such user.*': there is no home folder of that user; write"):
+        resolve(tmp_path, CorpusConfig(folder=corpus), name)
+
+
+def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^corpus 'one': .*x cannot be read: File name too long; check its name"):
+        check_files([ParallelText("one", tmp_path / ("x" * 300), None)])
 
 
 def test_all_unusable_files_are_told_at_once(tmp_path: Path) -> None:

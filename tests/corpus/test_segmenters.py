@@ -22,7 +22,6 @@ from nmtkit.corpus.segmenters import (
     learn_segmenter,
     load_segmenter,
     open_segmenter,
-    train_segmenter,
 )
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD, UNK
 from nmtkit.errors import CheckpointError, DataError
@@ -140,28 +139,30 @@ def test_no_piece_is_longer_than_promised(config: SegmenterConfig) -> None:
 @over_members
 def test_same_lines_same_file_in_another_process_and_folder(member: type, tmp_path: Path) -> None:
     config = member(vocabulary_size=SIZE)
-    train_segmenter(config, LINES, tmp_path / "here.model")
     script = (
-        "import sys; from pathlib import Path; from nmtkit.corpus.segmenters import *\n"
-        f"train_segmenter({type(config).__name__}(vocabulary_size={SIZE}), "
-        "sys.stdin.buffer.read().decode().split('\\n'), Path(sys.argv[1]))"
+        "import sys; from nmtkit.corpus.segmenters import *\n"
+        f"config = {type(config).__name__}(vocabulary_size={SIZE})\n"
+        "learned = learn_segmenter(config, sys.stdin.buffer.read().decode().split('\\n'))\n"
+        "sys.stdout.buffer.write(learned.model)"
     )
-    other = tmp_path / "elsewhere" / "there.model"
     done = subprocess.run(
-        [sys.executable, "-c", script, str(other)], input="\n".join(LINES).encode(), capture_output=True, check=True
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        input="\n".join(LINES).encode(),
+        capture_output=True,
+        check=True,
     )
-    assert (done.stdout, done.stderr) == (b"", b"")
-    assert other.read_bytes() == (tmp_path / "here.model").read_bytes()
-    assert [file.name for file in other.parent.iterdir()] == ["there.model"]
-    assert load_segmenter(other).fingerprint == load_segmenter(tmp_path / "here.model").fingerprint
+    assert done.stderr == b""
+    assert done.stdout == learn_segmenter(config, LINES).model
+    assert list(tmp_path.iterdir()) == []
 
 
 @over_members
 def test_too_large_a_vocabulary_names_the_largest_that_works(
-    member: Callable[..., SegmenterConfig], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    member: Callable[..., SegmenterConfig], capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(DataError) as raised:
-        train_segmenter(member(vocabulary_size=5_000), LINES, tmp_path / "x.model")
+        learn_segmenter(member(vocabulary_size=5_000), LINES)
     found = re.fullmatch(
         r"prepare\.segmenter\.vocabulary_size = 5000 is too large: the text yields at most (\d+) pieces; "
         r"set it to \1 or less, or give more text",
@@ -172,7 +173,6 @@ def test_too_large_a_vocabulary_names_the_largest_that_works(
     assert open_segmenter(learn_segmenter(member(vocabulary_size=largest), LINES).model, "x").size == largest
     with pytest.raises(DataError, match="too large"):
         learn_segmenter(member(vocabulary_size=largest + 1), LINES)
-    assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
 
 

@@ -46,6 +46,16 @@ def test_same_seed_and_epoch_same_plan_and_others_differ():
     assert flat(plan()) != flat(plan(seed=2))
 
 
+@pytest.mark.parametrize("window", [700, 3_000])
+def test_each_epoch_puts_other_pairs_together(window):
+    config = CONFIG.model_copy(update={"window": window})
+    first, second = (
+        {frozenset(tensor.tolist()) for update in plan(config, epoch=epoch) for tensor in update.tensors}
+        for epoch in (0, 1)
+    )
+    assert len(first & second) < 0.5 * len(first)
+
+
 def test_seed_and_epoch_do_not_stand_in_for_each_other():
     assert flat(plan(seed=1, epoch=2)) != flat(plan(seed=2, epoch=1))
 

@@ -185,3 +185,24 @@ def test_initial_scores_are_near_uniform():
     model = TransformerConfig(preset="tiny").build(500, 500).eval()
     loss = model(random_batch([(8, 9), (4, 7)], vocabulary=500))
     assert loss.nll.item() / loss.tokens < 8.0  # ln 500 = 6.2
+
+
+def test_each_matrix_is_drawn_by_its_own_size():
+    """Xavier-uniform of its own inputs and outputs, biases zero, embeddings of variance 1 / D."""
+    torch.manual_seed(1)
+    model = TransformerConfig(preset="tiny").build(500, 500)
+    square, feed = (6 / (128 + 128)) ** 0.5, (6 / (128 + 256)) ** 0.5
+    layer = model.decoder[0]
+    bounds = [
+        (layer.self_attention.query_key_value, 3, square),
+        (layer.cross_attention.query, 1, square),
+        (layer.cross_attention.key_value, 2, square),
+        (layer.cross_attention.output, 1, square),
+        (layer.feed_forward[0], 1, feed),
+        (layer.feed_forward[3], 1, feed),
+    ]
+    for linear, blocks, bound in bounds:
+        assert not linear.bias.any()
+        for block in linear.weight.chunk(blocks):
+            assert 0.99 * bound < block.abs().max() <= bound
+    assert model.target_embedding.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)

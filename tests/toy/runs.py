@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from nmtkit.config import dump, resolve
-from nmtkit.corpus.segmenters import load_segmenter, train_segmenter
+from nmtkit.corpus.segmenters import learn_segmenter, open_segmenter
 from nmtkit.run_folder import RunFolder, write_text
 from nmtkit.training.checkpoints import WEIGHTS, own_tensors, write_folder
 from nmtkit.training.state import Origin, TrainingState
@@ -21,9 +21,11 @@ def write_run(folder: Path, overrides: Mapping[str, Any] | None = None, *, updat
     config = resolve(config_values(overrides), "toy")
     write_text(run.config, dump(config))
     pairs = [sentence_pair(number) for number in range(0, count_sentences(), 97)]
-    train_segmenter(config.prepare.segmenter, [side for pair in pairs for side in pair], run.source_segmenter)
-    run.target_segmenter.write_bytes(run.source_segmenter.read_bytes())
-    segmenter = load_segmenter(run.source_segmenter)
+    learned = learn_segmenter(config.prepare.segmenter, [side for pair in pairs for side in pair])
+    run.data.mkdir(parents=True, exist_ok=True)
+    for file in (run.source_segmenter, run.target_segmenter):
+        file.write_bytes(learned.model)
+    segmenter = open_segmenter(learned.model, str(run.source_segmenter))
     torch.manual_seed(seed)
     model = config.model.build(segmenter.size, segmenter.size)
     with torch.no_grad():

@@ -272,6 +272,14 @@ def test_irregular_checkpoints_do_not_push_out_regular_ones(bench: Bench) -> Non
     assert kept == [[10], [10, 13], [10, 20], [10, 20, 25], [10, 20, 27], [20, 30]]
 
 
+def test_irregular_checkpoints_do_not_shift_the_average(bench: Bench) -> None:
+    """The newest counts whatever wrote it; others only where `train.checkpoints.every` was due."""
+    for update, regular in ((10, True), (20, True), (23, False), (27, False), (30, True), (31, False)):
+        bench.save(update, regular=regular)
+    chosen = {count: [each.update for each in choose_last(bench.run, count, pytest.fail)] for count in (1, 2, 3, 9)}
+    assert chosen == {1: [31], 2: [30, 31], 3: [20, 30, 31], 9: [10, 20, 30, 31]}
+
+
 def test_checkpoints_ahead_of_the_present_one_are_left_alone(bench: Bench) -> None:
     """Training that went back to an earlier checkpoint does not count those it will write again."""
     for update in (1, 2, 3, 9):
@@ -318,6 +326,29 @@ def test_a_damaged_average_is_named_and_left_out(bench: Bench, name: str) -> Non
     warnings: list[str] = []
     assert find_weights(bench.run, "auto", warnings.append).parent.name == "00000001"
     assert f"average/{name}: missing or damaged" in warnings[0]
+
+
+def test_an_average_of_unknown_age_is_named_and_left_out(bench: Bench) -> None:
+    bench.save(1)
+    average(bench.run, choose_last(bench.run, 1, pytest.fail))
+    (bench.run.average / STATE).write_text("{}")
+    warnings: list[str] = []
+    assert not average_is_current(bench.run, 1, warnings.append)
+    assert warnings == [f"{bench.run.average / STATE}: damaged (KeyError('made_at')); the average is left out"]
+
+
+def test_weights_of_unknown_origin_are_named(bench: Bench) -> None:
+    folder = bench.save(1)
+    (folder / STATE).write_text('{"origin": [1]}')
+    with pytest.raises(CheckpointError, match=r"state.json: damaged \(it does not say what the weights come from\)"):
+        check_vocabularies(folder / WEIGHTS, "source", "target")
+
+
+def test_a_precision_that_no_training_has_is_damage(bench: Bench) -> None:
+    file = bench.save(1) / STATE
+    file.write_text(file.read_text().replace('"fp32"', '"fp12"'))
+    with pytest.raises(CheckpointError, match=r"state.json: damaged \(ValueError\(.*precision = 'fp12'"):
+        read_state(file.parent)
 
 
 def test_damaged_checkpoints_are_never_found(bench: Bench) -> None:

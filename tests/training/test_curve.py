@@ -10,7 +10,7 @@ from nmtkit.training.curve import draw_learning_curve, read_records
 
 
 def train(update, **values):
-    return {"kind": "train", "update": update, "perplexity": 900 / update, "rate": 1e-4 * update, **values}
+    return {"kind": "train", "update": update, "perplexity": 900 / update, "learning_rate": 1e-4 * update, **values}
 
 
 def validation(update, **values):

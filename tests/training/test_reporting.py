@@ -65,7 +65,7 @@ def test_tensorboard_events_hold_the_records(fresh: Project) -> None:
 
     with patch("nmtkit.training.reporting.draw_learning_curve"):
         fresh.train("train.tensorboard=true", "train.stop.updates=4")
-    events = EventAccumulator(str(fresh.run.path / "tensorboard"))
+    events = EventAccumulator(str(fresh.run.tensorboard))
     events.Reload()
     losses = events.Scalars("train/loss")
     assert [event.step for event in losses] == [2, 4]

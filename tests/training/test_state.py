@@ -23,7 +23,23 @@ def test_json_and_back() -> None:
     assert TrainingState.from_json(TrainingState().to_json()) == TrainingState()
 
 
-@pytest.mark.parametrize("content", [{}, {**TrainingState().to_json(), "more": 1}])
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        *(
+            {**TrainingState().to_json(), **wrong}
+            for wrong in (
+                {"more": 1},
+                {"update": "8"},
+                {"epoch": None},
+                {"pairs": -1},
+                {"seconds": True},
+                {"best": {**perplexity(1.0)._asdict(), "value": "1"}},
+            )
+        ),
+    ],
+)
 def test_other_json_is_refused(content: dict[str, object]) -> None:
     with pytest.raises((TypeError, KeyError)):
         TrainingState.from_json(content)

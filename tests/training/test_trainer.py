@@ -12,7 +12,7 @@ from toy.models import VOCABULARY, random_batch
 from toy.training import WIDTH_16, make_trainer, random_pairs, train_config
 
 from nmtkit.data.batch import Batch
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.models.base import Loss, Model
 from nmtkit.training.trainer import gradient_norm, scale_gradients, tensor_seed
 
@@ -36,6 +36,14 @@ def test_accumulated_tensors_give_the_gradient_of_one_batch(tmp_path: Path) -> N
     for name, gradient in gradients(trainer.model).items():
         scale = float(expected[name].abs().max())
         torch.testing.assert_close(gradient, expected[name], rtol=1e-5, atol=1e-5 * scale)
+
+
+def test_a_position_behind_the_end_of_the_epoch_is_refused(tmp_path: Path) -> None:
+    """Another version of numpy or nmtkit may cut the epoch otherwise; no update would ever come."""
+    trainer = make_trainer(tmp_path, train_config(), random_pairs(20))
+    trainer.state.updates_in_epoch = 1_000
+    with pytest.raises(CheckpointError, match=r"checkpoints: .* update 1,000 of an epoch, but an epoch has \d+:"):
+        trainer.train()
 
 
 def _rows(batch: Batch, rows: slice) -> Batch:

@@ -1,7 +1,6 @@
 """One line in, one line out, whatever the lines hold."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 import torch
@@ -10,7 +9,7 @@ from toy.models import VARIANTS, build
 from toy.tables import TableModel
 
 from nmtkit.corpus.normalizers import UnicodeConfig, WhitespaceConfig, chain
-from nmtkit.corpus.segmenters import BpeConfig, Segmenter, load_segmenter, train_segmenter
+from nmtkit.corpus.segmenters import BpeConfig, Segmenter, learn_segmenter, open_segmenter
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD
 from nmtkit.data.batch import Padded
 from nmtkit.models.base import Memory
@@ -40,11 +39,9 @@ ODD = [
 
 
 @pytest.fixture(scope="module")
-def segmenter(tmp_path_factory: pytest.TempPathFactory) -> Segmenter:
-    model_file = Path(tmp_path_factory.mktemp("segmenter")) / "toy.model"
+def segmenter() -> Segmenter:
     lines = [side for number in range(0, count_sentences(), 97) for side in sentence_pair(number)]
-    train_segmenter(BpeConfig(vocabulary_size=400), lines, model_file)
-    return load_segmenter(model_file)
+    return open_segmenter(learn_segmenter(BpeConfig(vocabulary_size=400), lines).model, "toy.model")
 
 
 class Recording(TableModel):
@@ -115,6 +112,14 @@ def test_blank_in_blank_out_without_the_model(segmenter: Segmenter, blank: str) 
     bare = LineTranslator(asked.model, segmenter, segmenter, str, asked.config)
     assert bare.translate([blank, blank]) == ["", ""]
     assert asked.model.asked == []
+
+
+def test_the_model_sees_normalised_text(segmenter: Segmenter) -> None:
+    asked = translator(segmenter)
+    for messy, tidy in ((" the  dog\tsees\u00a0a bird ", "the dog sees a bird"), ("a ba\u0308cker", "a b\u00e4cker")):
+        assert asked.translate([messy]) == asked.translate([tidy])
+        seen, expected = (source.ids.tolist() for source in asked.model.asked[-2:])
+        assert seen == expected == [[*segmenter.encode([tidy])[0], EOS]]
 
 
 def test_the_model_sees_no_control_id_within_a_sentence(segmenter: Segmenter) -> None:

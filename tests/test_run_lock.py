@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from nmtkit.errors import CheckpointError
-from nmtkit.training.lock import RunLock
+from nmtkit.run_lock import RunLock
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from nmtkit.training.lock import RunLock
+from nmtkit.run_lock import RunLock
 with RunLock(Path(sys.argv[1])) as lock:
     lock.sign()
     print("held", flush=True)
