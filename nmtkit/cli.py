@@ -151,7 +151,9 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
     settings: Settings = None,
     checkpoint: Checkpoint = None,
     beam: Annotated[int | None, typer.Option(metavar="K", help="Hypotheses kept for each sentence.")] = None,
-    n_best: Annotated[int | None, typer.Option(metavar="N", help="Translations written for each line.")] = None,
+    n_best: Annotated[
+        int | None, typer.Option(metavar="N", help="Translations written for each line, as NUMBER TAB SCORE TAB TEXT.")
+    ] = None,
     length_penalty: Annotated[float | None, typer.Option(metavar="ALPHA", help="0 prefers short translations.")] = None,
     batch_tokens: Annotated[int | None, typer.Option(metavar="N", help="Tokens computed at once.")] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write score and translation, TAB between.")] = False,

@@ -11,7 +11,7 @@ from nmtkit.corpus.settings import CorpusConfig, LanguagesConfig, PrepareConfig
 from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.explain import explain, unfit
 from nmtkit.metrics.settings import ScoreConfig
-from nmtkit.models.settings import ModelConfig
+from nmtkit.models.settings import DEFAULT_MODEL, ModelConfig
 from nmtkit.overrides import Layers, find, path_of
 from nmtkit.run_folder import RunFolder
 from nmtkit.section import Conflict, Section, all_conflicts
@@ -33,7 +33,7 @@ class Config(Section):
     languages: LanguagesConfig = Field(description="The direction of translation.")
     corpus: CorpusConfig = Field(CorpusConfig(), description="Where the parallel texts lie.")
     prepare: PrepareConfig = Field(PrepareConfig(), description="From raw text to packed ids.")
-    model: ModelConfig = Field(default_factory=ModelConfig, description="The architecture and its sizes.")
+    model: ModelConfig = Field(DEFAULT_MODEL, description="The architecture and its sizes.")
     train: TrainConfig = Field(TrainConfig(), description="How the model is trained.")
     translate: TranslateConfig = Field(TranslateConfig(), description="How lines are translated.")
     score: ScoreConfig = Field(ScoreConfig(), description="Which scores are reported.")

@@ -157,7 +157,9 @@ def test_translate(nmt, folder, called):
 
 
 def test_aliases_are_checked_like_settings(nmt, folder):
-    line = "nmtkit: error: --set translate.search.beam=0: out of range; give an integer of at least 1\n"
+    line = (
+        "nmtkit: error: --set translate.search.beam=0: out of range; give an integer of at least 1 and at most 1000\n"
+    )
     assert nmt("translate", "--beam", "0") == (2, "", line)
 
 

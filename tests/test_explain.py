@@ -179,7 +179,7 @@ FILE_MISTAKES = {
     ),
     "out of range, where a key is named like the kind": (
         "[translate.search]\nkind = 'beam'\nbeam = 0",
-        "x.toml: translate.search.beam = 0: out of range; give an integer of at least 1",
+        "x.toml: translate.search.beam = 0: out of range; give an integer of at least 1 and at most 1000",
     ),
     "empty string": (
         TRAIN.replace('"t"', '""'),

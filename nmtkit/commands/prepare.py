@@ -249,6 +249,7 @@ class _Preparation:
     def _complete(self, name: str, stage: Stage) -> Stage:
         self._manifest.stages[name] = stage
         self._done.append(name)
+        self._log.detail(f"{name}: done; {', '.join(stage.files) or 'no files'}")
         self._save()
         return stage
 

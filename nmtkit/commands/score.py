@@ -97,6 +97,7 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
                 meter.advance()
         output = run.translation(text.name, checkpoint)
         write_text(output, "".join(f"{line}\n" for line in hypotheses))
+        log.detail(f"translations written: {output}")
         scores = _score(metrics, hypotheses, references, text.name, log)
         target = text.source if text.target is None else text.target
         test_sets.append(TestSet(text.name, len(known), str(text.source), str(target), str(output), scores))

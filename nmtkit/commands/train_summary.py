@@ -28,10 +28,14 @@ def summary(config: Config, pairs: PairStore, segmenters: Segmenters, model: nn.
 
 
 def parameters_by_part(model: nn.Module) -> dict[str, int]:
-    """Return the number of parameters of each part of a model; what parts share counts for the first."""
+    """Return the number of parameters of embeddings, encoder, decoder, …; what parts share counts once.
+
+    A part is what the names of a model's modules begin with, all embeddings together.
+    """
     counts: dict[str, int] = {}
     for name, parameter in model.named_parameters():
-        part = name.split(".")[0].replace("_", " ")
+        module = name.split(".")[0]
+        part = "embeddings" if module.endswith("_embedding") else module.removesuffix("_norm").replace("_", " ")
         counts[part] = counts.get(part, 0) + parameter.numel()
     return counts
 

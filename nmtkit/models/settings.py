@@ -3,3 +3,6 @@
 from nmtkit.models.transformer.settings import TransformerConfig
 
 ModelConfig = TransformerConfig
+
+DEFAULT_MODEL = TransformerConfig()
+"""The model of a configuration that says nothing of it."""

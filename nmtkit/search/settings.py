@@ -45,13 +45,13 @@ class BeamConfig(LimitedSection):
     """Keep the most probable partial translations at each step."""
 
     kind: Literal["beam"] = "beam"
-    beam: int = Field(4, ge=1, description="Hypotheses kept for each sentence.")
+    beam: int = Field(4, ge=1, le=1_000, description="Hypotheses kept for each sentence.")
     length_penalty: float = Field(
         0.6,
         ge=0,
         description="Exponent α of the GNMT length penalty ((5 + length) / 6)^α; 0 prefers short ones.",
     )
-    n_best: int = Field(1, ge=1, description="Hypotheses returned for each sentence; at most `beam`.")
+    n_best: int = Field(1, ge=1, le=1_000, description="Hypotheses returned for each sentence; at most `beam`.")
 
     @property
     def rows_per_sentence(self) -> int:

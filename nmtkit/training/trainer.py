@@ -249,7 +249,8 @@ class Trainer:
     def _save(self) -> None:
         """Write a checkpoint of the state and delete those not to be kept."""
         folder, regular = self.place.run.checkpoints, self._checkpoint_is_due()
-        save_checkpoint(folder, self.model, self.optimizer, self.state, self.origin, regular=regular)
+        written = save_checkpoint(folder, self.model, self.optimizer, self.state, self.origin, regular=regular)
+        self.place.log.detail(f"checkpoint written: {written}")
         prune(folder, self.config.checkpoints, self.state.update)
         self.place.reporter.begin_updates()
 

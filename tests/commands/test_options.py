@@ -42,10 +42,10 @@ def test_links_lead_to_headings():
 
 def test_rows_say_type_range_default_and_meaning():
     page = options()
-    assert "| `beam` | integer, at least 1 | `4` | Hypotheses kept for each sentence. |" in page
+    assert "| `beam` | integer, at least 1 and at most 1000 | `4` | Hypotheses kept for each sentence. |" in page
     assert "| `decay_to` | integer, at least 2 | required | " in page
     assert '| `norm` | `"post"` or `"pre"` | `"post"` | ' in page
-    assert "| `width` | integer, at least 2 | by preset | " in page
+    assert "| `width` | integer, at least 2 and at most 65536 | by preset | " in page
     assert "| `width` | 128 | 256 | 512 | 1024 |" in page
     assert "Default: `blank`, `length`, `ratio`, `duplicate`, `overlap`." in page
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from nmtkit.section import Conflict, Section
+from nmtkit.models.section import ModelSection
+from nmtkit.section import Conflict
 
 if TYPE_CHECKING:
     from nmtkit.models.transformer.network import Transformer
@@ -48,7 +49,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-class TransformerConfig(Section):
+class TransformerConfig(ModelSection):
     """The encoder-decoder of Vaswani et al. 2017. A preset fills every size that is not given."""
 
     presets: ClassVar = PRESETS
@@ -57,11 +58,20 @@ class TransformerConfig(Section):
     preset: Literal["tiny", "small", "base", "big"] = Field(
         "base", description="Sizes to start from; any key given beside it wins. base and big are the paper's."
     )
-    encoder_layers: int = Field(6, ge=1, description="Layers of the encoder.")
-    decoder_layers: int = Field(6, ge=1, description="Layers of the decoder.")
-    width: int = Field(512, ge=2, description="Width of embeddings and layers (d_model); an even multiple of heads.")
-    feed_forward: int = Field(2048, ge=1, description="Inner width of the feed-forward sub-layers (d_ff).")
-    heads: int = Field(8, ge=1, description="Attention heads; width / heads is the size of a head (d_k = d_v).")
+    encoder_layers: int = Field(6, ge=1, le=1_000, description="Layers of the encoder.")
+    decoder_layers: int = Field(6, ge=1, le=1_000, description="Layers of the decoder.")
+    width: int = Field(
+        512,
+        ge=2,
+        le=65_536,
+        description="Width of embeddings and layers (d_model); an even multiple of heads.",
+    )
+    feed_forward: int = Field(
+        2048, ge=1, le=1_048_576, description="Inner width of the feed-forward sub-layers (d_ff)."
+    )
+    heads: int = Field(
+        8, ge=1, le=1_024, description="Attention heads; width / heads is the size of a head (d_k = d_v)."
+    )
     dropout: float = Field(
         0.1,
         ge=0,
@@ -77,18 +87,6 @@ class TransformerConfig(Section):
         description="Layer norm behind each residual sum (post, the paper) or before each sub-layer (pre), "
         "which trains deep stacks more safely.",
     )
-    share_embeddings: Literal["all", "target", "none"] = Field(
-        "all",
-        description="One matrix for source, target and output (all, the paper; needs a joint vocabulary), "
-        "for target and output (target), or three (none).",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_from_preset(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        return {**PRESETS.get(str(values.get("preset", "base")), {}), **values}
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report sizes that do not divide."""

@@ -1,0 +1,34 @@
+"""ModelSection: what the settings of every architecture have, since training and vocabularies depend on it."""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, model_validator
+
+from nmtkit.section import Section
+
+if TYPE_CHECKING:
+    from nmtkit.models.base import AutoregressiveModel
+
+
+class ModelSection(Section):
+    """The base of an architecture's settings. A preset fills every size that is not given."""
+
+    width: int = Field(512, ge=2, le=65_536, description="Width of embeddings and layers (d_model).")
+    share_embeddings: Literal["all", "target", "none"] = Field(
+        "all",
+        description="One matrix for source, target and output (all, the paper; needs a joint vocabulary), "
+        "for target and output (target), or three (none).",
+    )
+
+    @abstractmethod
+    def build(self, source_vocabulary: int, target_vocabulary: int) -> "AutoregressiveModel":
+        """Return the network for vocabularies of these sizes, with freshly drawn weights."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or "preset" not in cls.model_fields:
+            return values
+        preset = values.get("preset", cls.model_fields["preset"].default)
+        return {**cls.presets.get(str(preset), {}), **values}
