@@ -91,17 +91,32 @@ def start(
 @app.command(cls=Command)
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new experiment.")],
-    source: Annotated[str, typer.Option(metavar="CODE", help="Source language, as en.")],
-    target: Annotated[str, typer.Option(metavar="CODE", help="Target language, as de.")],
+    source: Annotated[str | None, typer.Option(metavar="CODE", help="Source language, as en.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="CODE", help="Target language, as de.")] = None,
     preset: Annotated[
-        str, typer.Option(metavar="tiny|small|base|big", help="Size; base and big are those of the 2017 paper.")
-    ] = "small",
+        str | None,
+        typer.Option(
+            metavar="tiny|small|base|big", help="Size; base and big are those of the 2017 paper.  [default: small]"
+        ),
+    ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Write a corpus too: made-up English-German sentences, to try nmtkit with.")
+    ] = False,
     quiet: Quiet = None,
 ) -> None:
     """Write a short commented nmtkit.toml to start from."""
-    from nmtkit.commands.init import init as run_init
+    from nmtkit.commands import init as commands
 
-    run_init(folder, _log(quiet), source=source, target=target, preset=preset)
+    if sample:
+        for name, value in (("--source", source), ("--target", target), ("--preset", preset)):
+            if value is not None:
+                raise ConfigError(f"{name} {value}: --sample has languages and size of its own; leave one of them away")
+        commands.init_sample(folder, _log(quiet))
+        return
+    if source is None or target is None:
+        missing = "--source" if source is None else "--target"
+        raise ConfigError(f"Missing option '{missing}'; give a language code such as en, or --sample alone")
+    commands.init(folder, _log(quiet), source=source, target=target, preset=preset or "small")
 
 
 @app.command(cls=Command)
@@ -258,6 +273,21 @@ def options() -> None:
     from nmtkit.commands.options import options as page
 
     typer.echo(page(), nl=False)
+
+
+@app.command(cls=Command)
+def doctor(config: ConfigFile = None, run: RunPath = None, device: Device = "auto", quiet: Quiet = None) -> None:
+    """Check whether nmtkit can work here.
+
+    Looks at packages, processor, GPUs, memory and the disk of the run folder, and says what to do where something is
+    wrong; then a tiny model learns to copy, which takes up to a minute.
+    """
+    from nmtkit.config import run_of
+
+    folder = run_of(config, run)
+    from nmtkit.commands.doctor import doctor as run_doctor
+
+    run_doctor(folder, _log(quiet), device=device)
 
 
 def main() -> None:

@@ -69,13 +69,13 @@ def called(monkeypatch):
 def test_alone_it_prints_the_help(nmt):
     code, out, err = nmt()
     assert (code, err) == (0, "")
-    for name in ("init", "prepare", "train", "translate", "score", "average", "options"):
+    for name in ("init", "prepare", "train", "translate", "score", "average", "options", "doctor"):
         assert f"\n  {name} " in out
     assert "..." not in out.partition("Commands:")[2]  # no sentence is cut
     assert nmt("-h")[:2] == nmt("--help")[:2] == (0, out)
 
 
-@pytest.mark.parametrize("name", ["init", "prepare", "train", "translate", "score", "average", "options"])
+@pytest.mark.parametrize("name", ["init", "prepare", "train", "translate", "score", "average", "options", "doctor"])
 def test_help_of_each_command(nmt, name):
     code, out, err = nmt(name, "-h")
     assert (code, err) == (0, "")
@@ -110,6 +110,14 @@ def test_usage_errors(nmt, arguments, message):
         (["average"], "--last N or --best N: give one of them"),
         (["average", "--last", "2", "--best", "2"], "--last N or --best N: give one of them"),
         (["score", "--hypotheses", "x"], "--hypotheses and --reference: one without the other; give both, or neither"),
+        (
+            ["init", "x", "--sample", "--source", "fr"],
+            "--source fr: --sample has languages and size of its own; leave one of them away",
+        ),
+        (
+            ["init", "x", "--sample", "--preset", "big"],
+            "--preset big: --sample has languages and size of its own; leave one of them away",
+        ),
         (["score", "--reference", "x"], "--hypotheses and --reference: one without the other; give both, or neither"),
     ],
 )
@@ -191,6 +199,19 @@ def test_average(nmt, folder, called):
     first, second = calls
     assert (first["run"].path, first["last"], first["best"]) == (Path("run"), 3, 0)
     assert (second["run"].path, second["last"], second["best"]) == (Path("a/run"), 0, 2)
+
+
+def test_doctor(nmt, folder, called):
+    calls = called("doctor", "doctor")
+    assert nmt("doctor")[0] == 0
+    assert nmt("doctor", "--run", "elsewhere", "--device", "cpu")[0] == 0
+    assert [(str(call["run"]), call["device"]) for call in calls] == [("run", "auto"), ("elsewhere", "cpu")]
+
+
+def test_init_sample(nmt, folder, called):
+    calls = called("init", "init_sample")
+    assert nmt("init", "new", "--sample", "-q") == (0, "", "")
+    assert calls[0]["folder"] == Path("new")
 
 
 def test_init_and_options(nmt, tmp_path):

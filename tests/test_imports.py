@@ -41,6 +41,7 @@ LIGHT = {
     "data": "import nmtkit.data.store, nmtkit.data.batching",
     "corpus": "import nmtkit.corpus.reader, nmtkit.corpus.segmenters",
     "options": "import nmtkit.commands.options, nmtkit.commands.init",
+    "doctor": "import nmtkit.commands.doctor",
     "help": command("--help"),
     "help of a command": command("train", "--help"),
     "usage error": command("train", "--nonsense"),

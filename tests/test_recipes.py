@@ -23,6 +23,7 @@ from nmtkit.config import load
 
 ROOT = Path(__file__).resolve().parent.parent
 RECIPES = sorted((ROOT / "recipes").iterdir())
+CONFIGS = sorted(ROOT.glob("recipes/*/*.toml"))
 MULTI30K = ROOT / "recipes" / "multi30k-en-de"
 SHARED_DATA = Path(os.environ.get("NMTKIT_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
@@ -48,9 +49,9 @@ def shared_multi30k() -> Path:
     return folder
 
 
-@each_recipe
-def test_config_loads(recipe):
-    config = load(recipe / "nmtkit.toml")
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_config_loads(path):
+    config = load(path)
     assert config.corpus.train
     assert config.corpus.dev
     assert config.corpus.test
@@ -58,6 +59,7 @@ def test_config_loads(recipe):
 
 @each_recipe
 def test_recipe_is_whole(recipe):
+    assert (recipe / "nmtkit.toml").exists()
     assert (recipe / "README.md").exists()
     subprocess.run(["bash", "-n", recipe / "run.sh"], check=True)
 

@@ -1,4 +1,4 @@
-"""`nmtkit init`: a short commented config file to start from."""
+"""`nmtkit init`: a short commented config file to start from, and the sample corpus where asked for."""
 
 import tomllib
 from pathlib import Path
@@ -9,6 +9,7 @@ from nmtkit.config import FILE_NAME, resolve
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log
 from nmtkit.run_folder import write_text
+from nmtkit.sample import LABELS, Sample, generate, write_sample
 from nmtkit.toml import inline
 
 
@@ -25,6 +26,7 @@ class Start(NamedTuple):
     validate_every: int
     checkpoint_every: int
     average: int
+    more_model: str = ""  # further lines of [model]
 
 
 _NOAM = '{ kind = "noam", warmup = 4000 }  # the curve of the paper'
@@ -82,6 +84,23 @@ STARTS = {
     ),
 }
 
+SAMPLE_SEED = 1
+"""The sample corpus that scores are compared on."""
+
+SAMPLE_START = Start(
+    note="a few minutes on two cores",
+    norm="pre",
+    vocabulary=3_000,
+    tokens_per_update=2_048,
+    tokens_per_tensor=2_048,
+    schedule='{ kind = "linear", peak = 0.004, warmup = 300, decay_to = 1500 }',
+    updates=1_500,
+    validate_every=300,
+    checkpoint_every=50,
+    average=5,
+    more_model="dropout = 0.1         # the grammar has no exceptions to learn by heart, so little is needed\n",
+)
+
 _TEMPLATE = """\
 # Settings of nmtkit. Whatever is not written here has its default; `nmtkit options` explains every key.
 
@@ -114,7 +133,7 @@ joint = true          # one vocabulary for both; false (with model.share_embeddi
 [model]
 preset = "{preset}"{gap}# {note}
 norm = "{norm}"{norm_gap}# {norm_note}
-
+{more_model}
 [train]
 batch.tokens_per_update = {tokens_per_update}
 batch.tokens_per_tensor = {tokens_per_tensor}  # computed at once; lower it where memory is short
@@ -136,21 +155,48 @@ def init(folder: Path, log: Log, *, source: str, target: str, preset: str) -> No
     for name, language in (("--source", source), ("--target", target)):
         if not language.strip():
             raise ConfigError(f"{name} {inline(language)}: no language; give a code such as en")
+    path = _free(folder, FILE_NAME)
+    _write_config(path, render(source, target, preset, STARTS[preset]))
+    log.info(f"Wrote {path}. Put your files where [corpus] says, or change the names there. Then:")
+    _say_what_next(folder, path, log)
+
+
+def init_sample(folder: Path, log: Log) -> None:
+    """Write the sample corpus and an nmtkit.toml that trains on it. Raises ConfigError; never overwrites a file."""
+    path = _free(folder, FILE_NAME)
+    data = folder / "data"
+    for name in (*(f"{part}.{side}" for part in Sample._fields for side in ("en", "de")), LABELS):
+        _free(data, name)
+    sample = generate(SAMPLE_SEED)
+    write_sample(sample, data)
+    _write_config(path, render("en", "de", "tiny", SAMPLE_START))
+    sizes = ", ".join(f"{len(part):,} pairs of {name}" for name, part in zip(Sample._fields, sample, strict=True))
+    log.info(f"Wrote {path} and the sample corpus in {data}: {sizes}. Then:")
+    _say_what_next(folder, path, log)
+
+
+def _free(folder: Path, name: str) -> Path:
+    """Return the path of a file to be written. Raises ConfigError where it cannot be."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: not a folder; choose another one")
-    path = folder / FILE_NAME
+    path = folder / name
     if path.exists():
         raise ConfigError(f"{path}: exists already; remove it, or choose another folder")
-    text = render(source, target, preset)
+    return path
+
+
+def _write_config(path: Path, text: str) -> None:
     resolve(tomllib.loads(text), str(path))
     write_text(path, text)
-    log.info(f"Wrote {path}. Put your files where [corpus] says, or change the names there. Then:")
+
+
+def _say_what_next(folder: Path, path: Path, log: Log) -> None:
     where = "" if folder == Path() else f" --config {quote(str(path))}"
     for command in ("prepare", "train", "score"):
         log.info(f"  nmtkit {command}{where}")
 
 
-def render(source: str, target: str, preset: str) -> str:
+def render(source: str, target: str, preset: str, start: Start) -> str:
     """Return the text of the config file."""
     endings = (source, target) if source != target else (f"source.{source}", f"target.{target}")
     files: dict[str, Any] = {}
@@ -159,11 +205,11 @@ def render(source: str, target: str, preset: str) -> str:
             files[f"{name}_{side}"] = inline(f"{name}.{ending}")
     return _TEMPLATE.format(
         **files,
-        **STARTS[preset]._asdict(),
+        **start._asdict(),
         source=inline(source),
         target=inline(target),
         preset=preset,
         gap=" " * (11 - len(preset)),
-        norm_gap=" " * (13 - len(STARTS[preset].norm)),
-        norm_note=_NORM_NOTES[STARTS[preset].norm],
+        norm_gap=" " * (13 - len(start.norm)),
+        norm_note=_NORM_NOTES[start.norm],
     )

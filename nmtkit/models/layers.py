@@ -4,12 +4,14 @@ Letters as in `models.base`; **H** heads, **d** the width of a head (D / H), **L
 """
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmtkit.models.base import Loss
+from nmtkit.models.section import ModelSection
 
 
 class Dropout(nn.Module):
@@ -103,6 +105,23 @@ class Embedding(nn.Embedding):
     def reset_parameters(self) -> None:
         """Draw the weights."""
         nn.init.normal_(self.weight, std=self.embedding_dim**-0.5)
+
+
+class Embeddings(NamedTuple):
+    """The matrices of target, source and output, some of them the same."""
+
+    target: Embedding
+    source: Embedding
+    output: Embedding
+
+
+def embeddings(settings: ModelSection, source_vocabulary: int, target_vocabulary: int) -> Embeddings:
+    """Return as many matrices as `share_embeddings` asks for (Press and Wolf 2017)."""
+    target = Embedding(target_vocabulary, settings.width)
+    share = settings.share_embeddings
+    source = target if share == "all" else Embedding(source_vocabulary, settings.width)
+    output = Embedding(target_vocabulary, settings.width) if share == "none" else target
+    return Embeddings(target, source, output)
 
 
 def softmax_loss(logits: Tensor, targets: Tensor, label_smoothing: float) -> Loss:

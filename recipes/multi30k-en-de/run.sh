@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
 # Multi30k English-German from the raw files to BLEU. Call it again after an interruption: what is done is not done again.
 #
-#   run.sh [--data DIR] [--run DIR] [--set KEY=VALUE]...
+#   run.sh [--config FILE] [--data DIR] [--run DIR] [--set KEY=VALUE]...
 #
+#   --config FILE      settings, rnn.toml beside this script for one; without it: nmtkit.toml beside this script
 #   --data DIR         folder of the raw .gz files, or MULTI30K_DATA; without either they are downloaded and checked
-#   --run DIR          where everything made goes, or MULTI30K_RUN; without either: run/ beside this script
-#   --set KEY=VALUE    a setting that wins over nmtkit.toml
+#   --run DIR          where everything made goes, or MULTI30K_RUN; without either: run/ beside this script, with --config
+#                      run-NAME/ by the name of the file
+#   --set KEY=VALUE    a setting that wins over the file
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
+config=$here/nmtkit.toml
 data=()
-run=${MULTI30K_RUN:-$here/run}
+run=${MULTI30K_RUN:-}
 settings=()
 while [ $# -gt 0 ]; do
     case $1 in
+        --config) config=${2:?--config needs a file}; shift 2 ;;
         --data) data=(--data "${2:?--data needs a folder}"); shift 2 ;;
         --run) run=${2:?--run needs a folder}; shift 2 ;;
         --set) settings+=(--set "${2:?--set needs KEY=VALUE}"); shift 2 ;;
@@ -22,6 +26,10 @@ while [ $# -gt 0 ]; do
         *) echo "run.sh: unknown option $1; see run.sh --help" >&2; exit 2 ;;
     esac
 done
+if [ -z "$run" ]; then
+    run=$here/run
+    [ "$config" = "$here/nmtkit.toml" ] || run=$here/run-$(basename "$config" .toml)
+fi
 
 say() { echo "== $*" >&2; }
 
@@ -38,7 +46,7 @@ if ! command -v nmtkit > /dev/null; then
     PATH=$root/.venv/bin:$PATH
 fi
 
-experiment=(--config "$here/nmtkit.toml" --run "$run" --set "corpus.folder=$files" ${settings[@]+"${settings[@]}"})
+experiment=(--config "$config" --run "$run" --set "corpus.folder=$files" ${settings[@]+"${settings[@]}"})
 
 say "prepare"
 nmtkit prepare "${experiment[@]}"

@@ -1,6 +1,7 @@
 """How fast updates are made: target tokens a second (padding left out) by preset and precision, as JSON lines.
 
     python tests/benchmarks/training_speed.py --preset tiny base --precision fp32 bf16
+    python tests/benchmarks/training_speed.py --kind rnn --preset tiny --set cell=lstm attention=dot input_feeding=false
 
 Synthetic pairs of 14-15 pieces, a vocabulary of 9,712, whole updates: collate, forward, backward, Adam. `plain` is the
 same model with PyTorch's own dropout and fused attention: what the written-out ones are worth, in the same run.
@@ -15,12 +16,14 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor
 from torch.nn import functional as F
 
 from nmtkit.data.batch import Batch, collate
 from nmtkit.models.layers import Dropout
-from nmtkit.models.transformer.settings import TransformerConfig
+from nmtkit.models.settings import ModelConfig
+from nmtkit.toml import parse_value
 from nmtkit.training.memory import keep_freed_memory
 from nmtkit.training.optimizers import AdamConfig
 
@@ -43,10 +46,10 @@ def plain() -> Iterator[None]:
         yield
 
 
-def rate(preset: str, precision: str, target_tokens: int, repeats: int) -> float:
+def rate(config: ModelConfig, precision: str, target_tokens: int, repeats: int) -> float:
     """Return target tokens a second, the best of some repeats."""
     torch.manual_seed(1)
-    model = TransformerConfig(preset=preset).build(VOCABULARY, VOCABULARY).train()
+    model = config.build(VOCABULARY, VOCABULARY).train()
     optimizer = AdamConfig().build(model.parameters())
     draw = random.Random(1)
     pairs = target_tokens // 16
@@ -72,18 +75,23 @@ def rate(preset: str, precision: str, target_tokens: int, repeats: int) -> float
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kind", default="transformer")
     parser.add_argument("--preset", nargs="+", default=["tiny", "base"])
+    parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="more settings of the model")
     parser.add_argument("--precision", nargs="+", default=["fp32", "bf16"])
     parser.add_argument("--target-tokens", type=int, default=4_096)
     parser.add_argument("--repeats", type=int, default=8)
     arguments = parser.parse_args()
     keep_freed_memory()
+    more = {key: parse_value(value) for key, _, value in (setting.partition("=") for setting in arguments.set)}
     for preset in arguments.preset:
+        model = {"kind": arguments.kind, "preset": preset, **more}
+        config = TypeAdapter(ModelConfig).validate_python(model)
         for precision in arguments.precision:
-            ours = rate(preset, precision, arguments.target_tokens, arguments.repeats)
+            ours = rate(config, precision, arguments.target_tokens, arguments.repeats)
             with plain():
-                theirs = rate(preset, precision, arguments.target_tokens, arguments.repeats)
-            record = {"preset": preset, "precision": precision, "threads": torch.get_num_threads()}
+                theirs = rate(config, precision, arguments.target_tokens, arguments.repeats)
+            record = {**model, "precision": precision, "threads": torch.get_num_threads()}
             print(json.dumps({**record, "ours": round(ours), "plain": round(theirs), "ratio": round(ours / theirs, 2)}))
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from nmtkit.commands.init import STARTS, init
+from nmtkit.commands.init import STARTS, init, init_sample
 from nmtkit.config import load
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log
@@ -63,6 +63,32 @@ def test_any_language_code(tmp_path, source, target):
     config = load(tmp_path / "nmtkit.toml")
     assert (config.languages.source, config.languages.target) == (source, target)
     assert config.corpus.dev.source != config.corpus.dev.target
+
+
+def test_sample(tmp_path, capsys):
+    init_sample(tmp_path / "new", Log())
+    config = load(tmp_path / "new" / "nmtkit.toml")
+    assert (config.languages.source, config.languages.target) == ("en", "de")
+    assert (config.model.preset, config.model.norm) == ("tiny", "pre")
+    lines = {path.name: path.read_bytes().count(b"\n") for path in (tmp_path / "new" / "data").iterdir()}
+    assert lines == {
+        **{"train.en": 26_000, "train.de": 26_000, "dev.en": 500, "dev.de": 500},
+        **{"test.en": 1_000, "test.de": 1_000, "test.labels": 1_000},
+    }
+    for files in (*config.corpus.train, config.corpus.dev, *config.corpus.test):
+        assert {files.source, files.target} <= set(lines)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "26,000 pairs of train, 500 pairs of dev, 1,000 pairs of test. Then:" in said.err
+
+
+@pytest.mark.parametrize("name", ["nmtkit.toml", "data/dev.de", "data/test.labels"])
+def test_sample_never_overwrites(tmp_path, name):
+    (tmp_path / "data").mkdir()
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(ConfigError, match=rf"{name}: exists already; remove it, or choose another folder"):
+        init_sample(tmp_path, Log())
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [name.rpartition("/")[2]]
 
 
 def test_says_what_next_on_stderr(tmp_path, capsys):

@@ -27,17 +27,27 @@ def _no_picture() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=["fp32", pytest.param("bf16", marks=pytest.mark.slow)])
-def precision(request: pytest.FixtureRequest) -> str:
-    """The setting for each precision."""
-    return f"train.precision={request.param}"
+VARIATIONS = {
+    "fp32": "train.precision=fp32",
+    "bf16": "train.precision=bf16",
+    "rnn": 'model={kind="rnn", preset="tiny", width=16}',
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=pytest.mark.slow if name != "fp32" else ()) for name in VARIATIONS],
+)
+def variation(request: pytest.FixtureRequest) -> str:
+    """The setting that makes each kind of training; all but the first in the slower tier."""
+    return VARIATIONS[request.param]
 
 
 @pytest.fixture(scope="module")
-def straight(prepared: Project, precision: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def straight(prepared: Project, variation: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A run without interruption."""
     project = prepared.copy(tmp_path_factory.mktemp("straight") / "project")
-    project.train(*STRAIGHT, precision)
+    project.train(*STRAIGHT, variation)
     return project
 
 
@@ -57,24 +67,24 @@ def last_words(project: Project, kind: str) -> list[tuple[object, ...]]:
     ]
 
 
-def test_the_same_seed_gives_the_same_weights(fresh: Project, straight: Project, precision: str) -> None:
-    fresh.train(*STRAIGHT, precision)
+def test_the_same_seed_gives_the_same_weights(fresh: Project, straight: Project, variation: str) -> None:
+    fresh.train(*STRAIGHT, variation)
     assert_equal(fresh, straight)
     assert [r["loss"] for r in fresh.records("train")] == [r["loss"] for r in straight.records("train")]
 
 
-def test_another_seed_gives_other_weights(fresh: Project, straight: Project, precision: str) -> None:
-    fresh.train(*STRAIGHT, precision, "train.seed=2")
+def test_another_seed_gives_other_weights(fresh: Project, straight: Project, variation: str) -> None:
+    fresh.train(*STRAIGHT, variation, "train.seed=2")
     assert not same(fresh.weights(14), straight.weights(14))
 
 
 @pytest.mark.parametrize("stop", [5, 7, 10])
 def test_a_run_stopped_early_and_gone_on_with_is_a_straight_run(
-    fresh: Project, straight: Project, precision: str, stop: int
+    fresh: Project, straight: Project, variation: str, stop: int
 ) -> None:
     """At a regular checkpoint, between two, and at the end of an epoch."""
-    fresh.train(*STRAIGHT, precision, f"train.stop.updates={stop}")
-    fresh.train(*STRAIGHT, precision)
+    fresh.train(*STRAIGHT, variation, f"train.stop.updates={stop}")
+    fresh.train(*STRAIGHT, variation)
     assert_equal(fresh, straight)
     assert [r["update"] for r in fresh.records("train")] == [2, 4, 6, 8, 10, 12, 14]
 
@@ -85,7 +95,7 @@ class _Died(BaseException):
 
 @pytest.mark.parametrize("update", [3, 8, 12])
 def test_a_run_that_died_between_checkpoints_is_a_straight_run_when_gone_on_with(
-    fresh: Project, straight: Project, precision: str, update: int
+    fresh: Project, straight: Project, variation: str, update: int
 ) -> None:
     """What was trained after the last checkpoint is lost, trained again, and stands once in metrics.jsonl."""
     from nmtkit.training.trainer import Trainer
@@ -98,8 +108,8 @@ def test_a_run_that_died_between_checkpoints_is_a_straight_run_when_gone_on_with
         return after_update(trainer)
 
     with patch.object(Trainer, "_after_update", die), pytest.raises(_Died):
-        fresh.train(*STRAIGHT, precision)
-    fresh.train(*STRAIGHT, precision)
+        fresh.train(*STRAIGHT, variation)
+    fresh.train(*STRAIGHT, variation)
     assert_equal(fresh, straight)
     for kind in ("train", "validation"):
         updates = [record["update"] for record in fresh.records(kind)]

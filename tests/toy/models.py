@@ -4,6 +4,7 @@ import torch
 
 from nmtkit.data.batch import Batch, collate
 from nmtkit.models.base import AutoregressiveModel
+from nmtkit.models.rnn.settings import RnnConfig
 from nmtkit.models.settings import ModelConfig
 from nmtkit.models.transformer.settings import TransformerConfig
 
@@ -18,11 +19,16 @@ _TINY = {
     "dropout": 0.1,
 }
 
+_TINY_RNN = {"encoder_layers": 2, "decoder_layers": 2, "width": 16, "dropout": 0.1}
+
 VARIANTS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(**_TINY),
     "transformer-pre-norm": TransformerConfig(**_TINY, norm="pre", attention_dropout=0.1, activation_dropout=0.1),
     "transformer-unshared": TransformerConfig(**_TINY, share_embeddings="none"),
     "transformer-target-shared": TransformerConfig(**_TINY, share_embeddings="target"),
+    "rnn": RnnConfig(**_TINY_RNN, cell="gru", attention="additive"),
+    "rnn-lstm-dot-unfed": RnnConfig(**_TINY_RNN, cell="lstm", attention="dot", input_feeding=False),
+    "rnn-lstm-unshared": RnnConfig(**_TINY_RNN, cell="lstm", attention="additive", share_embeddings="none"),
 }
 """A name for each variation of each architecture; contract tests run over all of them."""
 

@@ -11,9 +11,9 @@ from nmtkit.data.batch import Batch, Padded
 from nmtkit.models.base import AutoregressiveModel, Loss, Memory, State
 from nmtkit.models.layers import (
     Dropout,
-    Embedding,
     attention,
     causal_bias,
+    embeddings,
     join_heads,
     padding_bias,
     projection,
@@ -170,12 +170,8 @@ class Transformer(AutoregressiveModel):
     def __init__(self, config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.config = config
-        self.target_embedding = Embedding(target_vocabulary, config.width)
-        self.source_embedding = (
-            self.target_embedding if config.share_embeddings == "all" else Embedding(source_vocabulary, config.width)
-        )
-        self.output_embedding = (
-            Embedding(target_vocabulary, config.width) if config.share_embeddings == "none" else self.target_embedding
+        self.target_embedding, self.source_embedding, self.output_embedding = embeddings(
+            config, source_vocabulary, target_vocabulary
         )
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
