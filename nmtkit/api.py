@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from nmtkit.config import Config, load_run_config
-from nmtkit.corpus.normalizers import chain
+from nmtkit.corpus.normalizers import CountingChain
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
 from nmtkit.errors import ConfigError
 from nmtkit.models.base import AutoregressiveModel
@@ -77,7 +77,7 @@ class Translator(LineTranslator):
         cls, model: AutoregressiveModel, segmenters: Segmenters, config: Config, device: torch.device
     ) -> "Translator":
         """Put the parts of a run together under these settings: in training, and after it."""
-        normalize = chain(config.prepare.normalizers, config.languages.source)
+        normalize = CountingChain(config.prepare.normalizers, config.languages.source)
         return cls(model, segmenters.source, segmenters.target, normalize, config.translate, device)
 
 

@@ -175,7 +175,8 @@ def plan_batches(config: Config, *, folder: Path, key: str) -> Stage:
     store = PairStore.open(folder, "train")
     source, target = store.source.lengths, store.target.lengths
     plan = plan_epoch(source, target, config.train.batch, seed=config.train.seed, epoch=0)
-    return Stage(key, report={"pairs": len(store), **summarize(plan, source, target)._asdict()})
+    cost = summarize(plan, source, target)
+    return Stage(key, report={"pairs": len(store), **cost._asdict(), "padding": cost.padding})
 
 
 def remove_split(folder: Path, split: str) -> None:

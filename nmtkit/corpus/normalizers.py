@@ -68,15 +68,3 @@ class CountingChain:
             before, line = line, step(line)
             self.changed[place] += line != before
         return line
-
-
-def chain(configs: tuple[NormalizerConfig, ...], language: str) -> Normalizer:
-    """Return the normalizers one behind the other."""
-    steps = [config.build(language) for config in configs]
-
-    def normalize(line: str) -> str:
-        for step in steps:
-            line = step(line)
-        return line
-
-    return normalize

@@ -30,13 +30,18 @@ class Update(NamedTuple):
 
 
 class PlanSummary(NamedTuple):
-    """What a plan costs. Tokens include end marks; `padding` is the share of all positions that hold no token."""
+    """What a plan costs. Tokens include end marks, positions padding too, both sides together."""
 
     updates: int
     tensors: int
     source_tokens: int
     target_tokens: int
-    padding: float
+    positions: int
+
+    @property
+    def padding(self) -> float:
+        """The share of all positions that hold no token."""
+        return 1 - (self.source_tokens + self.target_tokens) / self.positions if self.positions else 0.0
 
 
 def plan_epoch(source: Lengths, target: Lengths, config: BatchConfig, *, seed: int, epoch: int) -> list[Update]:
@@ -72,8 +77,7 @@ def summarize(plan: Iterable[Update], source: Lengths, target: Lengths) -> PlanS
             source_tokens += int(source[tensor].sum()) + len(tensor)
             target_tokens += int(target[tensor].sum()) + len(tensor)
             positions += sum(padded_size(tensor, source, target))
-    padding = 1 - (source_tokens + target_tokens) / positions if positions else 0.0
-    return PlanSummary(updates, tensors, source_tokens, target_tokens, padding)
+    return PlanSummary(updates, tensors, source_tokens, target_tokens, positions)
 
 
 def padded_size(tensor: Indexes, source: Lengths, target: Lengths) -> tuple[int, int]:

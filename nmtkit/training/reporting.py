@@ -51,7 +51,7 @@ class Sums:
     nll: float = 0.0
     source_tokens: int = 0
     target_tokens: int = 0
-    positions: float = 0.0
+    positions: int = 0
     """Places computed, padding included."""
     seconds: float = 0.0
 
@@ -61,7 +61,7 @@ class Sums:
         self.nll += result.nll
         self.source_tokens += result.cost.source_tokens
         self.target_tokens += result.cost.target_tokens
-        self.positions += (result.cost.source_tokens + result.cost.target_tokens) / (1 - result.cost.padding)
+        self.positions += result.cost.positions
 
 
 class Reporter:

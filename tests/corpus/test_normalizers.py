@@ -13,7 +13,6 @@ from nmtkit.corpus.normalizers import (
     NormalizerConfig,
     UnicodeConfig,
     WhitespaceConfig,
-    chain,
 )
 
 MEMBERS = members(NormalizerConfig)
@@ -73,6 +72,6 @@ def test_the_chain_goes_in_order_and_counts_what_each_step_changes() -> None:
     counting = CountingChain(configs, "en")
     expected = [" ".join(unicodedata.normalize("NFC", line).split()) for line in lines]
     assert [counting(line) for line in lines] == expected
-    assert [chain(configs, "en")(line) for line in lines] == expected
+    assert [CountingChain(configs, "en")(line) for line in lines] == expected
     assert (counting.lines, counting.changed) == (4, [2, 2])
-    assert chain((), "en")(" as is ") == " as is "
+    assert CountingChain((), "en")(" as is ") == " as is "

@@ -19,7 +19,8 @@ from nmtkit.training.state import TrainingState
 
 
 def result(total: float, nll: float, source: int, target: int, padding: float, norm: float = 1.0) -> UpdateResult:
-    return UpdateResult(total, nll, 3, PlanSummary(1, 2, source, target, padding), norm, 0.01)
+    positions = round((source + target) / (1 - padding))
+    return UpdateResult(total, nll, 3, PlanSummary(1, 2, source, target, positions), norm, 0.01)
 
 
 def write(folder: Path, *results: UpdateResult, every: int = 1, log: Log | None = None) -> list[dict[str, float]]:

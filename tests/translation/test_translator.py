@@ -8,7 +8,7 @@ from toy.corpora import count_sentences, sentence_pair
 from toy.models import VARIANTS, build
 from toy.tables import TableModel
 
-from nmtkit.corpus.normalizers import UnicodeConfig, WhitespaceConfig, chain
+from nmtkit.corpus.normalizers import CountingChain, UnicodeConfig, WhitespaceConfig
 from nmtkit.corpus.segmenters import BpeConfig, Segmenter, learn_segmenter, open_segmenter
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD
 from nmtkit.data.batch import Padded
@@ -61,7 +61,7 @@ def translator(segmenter: Segmenter, **settings: object) -> LineTranslator:
         {"search": BeamConfig(beam=3, n_best=2, **SHORT), "batch_tokens": 200, "chunk_lines": CHUNK, "max_pieces": 60}
         | settings
     )
-    normalize = chain((UnicodeConfig(), WhitespaceConfig()), "en")
+    normalize = CountingChain((UnicodeConfig(), WhitespaceConfig()), "en")
     return LineTranslator(Recording(segmenter.size), segmenter, segmenter, normalize, config)
 
 
