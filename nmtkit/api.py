@@ -10,11 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np  # noqa: F401  before torch, which would swallow a Ctrl-C while it imports this
 import torch
 
 from nmtkit.config import Config, load_run_config
 from nmtkit.corpus.normalizers import CountingChain
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
+from nmtkit.data.manifest import usual_pieces
 from nmtkit.errors import ConfigError
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder
@@ -70,6 +72,7 @@ class Translator(LineTranslator):
         segmenters = load_segmenters(run)
         translator = cls.of(load_model(config, weights, segmenters, device), segmenters, config, device)
         translator.weights = weights
+        translator.usual_pieces = usual_pieces(run)
         return translator
 
     @classmethod

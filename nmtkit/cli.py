@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import nmtkit
+from nmtkit.cli_options import Checkpoint, ConfigFile, Device, Quiet, RunPath, Settings
 from nmtkit.ending import Command, report
 from nmtkit.errors import ConfigError
 
 if TYPE_CHECKING:
+    from nmtkit.commands.score_output import Form
     from nmtkit.log import Log
-
-_SETTINGS = "Settings"
-"""The group of options, in the help, that say which settings and which run are meant."""
 
 app = typer.Typer(
     help="Neural machine translation from raw text to BLEU: prepare, train, translate, score.",
@@ -22,36 +21,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Config file.  [default: nmtkit.toml]", rich_help_panel=_SETTINGS),
-]
-RunPath = Annotated[
-    Path | None,
-    typer.Option(
-        "--run", metavar="DIR", help="Run folder.  [default: run, beside the config file]", rich_help_panel=_SETTINGS
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="A setting that wins over the config file, as train.seed=3; repeatable.",
-        rich_help_panel=_SETTINGS,
-    ),
-]
-Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: auto, cpu, cuda or cuda:N.")]
-Checkpoint = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Weights: auto, average, best, last, or the number of an update.")
-]
-Quiet = Annotated[
-    bool | None,
-    typer.Option(
-        "--quiet/--verbose", "-q/-v", help="Say only what must be known / say everything.", show_default=False
-    ),
-]
 
 
 def _log(quiet: bool | None) -> "Log":
@@ -219,7 +188,11 @@ def score(  # noqa: PLR0913, PLR0917
     run: RunPath = None,
     settings: Settings = None,
     checkpoint: Checkpoint = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --hypotheses: a label a line, each scored apart too.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    as_table: Annotated[bool, typer.Option("--table", help="Write a table, as on a terminal.")] = False,
     device: Device = "auto",
     quiet: Quiet = None,
 ) -> None:
@@ -231,18 +204,24 @@ def score(  # noqa: PLR0913, PLR0917
 
     if (hypotheses is None) != (references is None):
         raise ConfigError("--hypotheses and --reference: one without the other; give both, or neither")
+    if labels is not None and hypotheses is None:
+        raise ConfigError("--labels: goes with --hypotheses; for a test set of the config give corpus.test.labels")
+    if as_json and as_table:
+        raise ConfigError("--json and --table: one output has one form; give one of them")
+    form: Form = "json" if as_json else "table" if as_table else "auto"
     asked = [*(settings or ()), *_aliases(translate__checkpoint=checkpoint)]
     if hypotheses is not None and references is not None:
         chosen = to_compare(config, run, asked)
         from nmtkit.commands.score import score_files
 
         target = chosen.languages.target
-        score_files(chosen.score, target, _log(quiet), hypotheses=hypotheses, references=references, as_json=as_json)
+        files = (hypotheses, references, labels)
+        score_files(chosen.score, target, _log(quiet), *files, form=form)
         return
     place = to_use(config, run, asked)
     from nmtkit.commands.score import score_run
 
-    score_run(place.run, place.config, place.base, _log(quiet), device=device, as_json=as_json)
+    score_run(place.run, place.config, place.base, _log(quiet), device=device, form=form)
 
 
 @app.command(cls=Command)

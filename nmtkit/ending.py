@@ -3,17 +3,21 @@
 import errno
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
 import nmtkit
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, Terminated, raise_terminated
 
-INTERRUPTED, BROKEN_PIPE, INTERNAL = 130, 141, 70
+INTERRUPTED, TERMINATED, BROKEN_PIPE, INTERNAL = 130, 143, 141, 70
 
 _REMEDIES = {
     errno.ENOSPC: "free some space",
@@ -52,15 +56,33 @@ class Command(TyperCommand):
         """Run the command."""
         try:
             _take_any_text(sys.stdout)
-            result = super().invoke(ctx)
+            with _tidying_up():
+                result = super().invoke(ctx)
             if sys.stdout is not None:
                 sys.stdout.flush()
             return result
         except Exception as error:
             raise typer.Exit(report(error)) from None
+        except Terminated:
+            typer.echo("nmtkit: terminated", err=True)
+            raise typer.Exit(TERMINATED) from None
         except KeyboardInterrupt:
             typer.echo("nmtkit: interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def _tidying_up() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does: temporary files are removed first."""
+    usual = signal.getsignal(signal.SIGTERM)
+    if usual is not signal.SIG_DFL or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, raise_terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 def _take_any_text(stdout: Any) -> None:

@@ -4,7 +4,10 @@ Exit codes: 0 done, 1 expected failure (data, counts, checkpoint), 2 usage or co
 70 our own bug (the only one that shows a traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 
 
 class NmtkitError(Exception):
@@ -29,3 +32,23 @@ class ConfigError(NmtkitError):
     def __init__(self, problems: str | Sequence[str]) -> None:
         self.problems = [problems] if isinstance(problems, str) else list(problems)
         super().__init__("\n".join(self.problems))
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, raised as Ctrl-C raises KeyboardInterrupt, so that what is at work can tidy up."""
+
+
+def raise_terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the handler's signature
+    """Handle SIGTERM."""
+    raise Terminated
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an OSError say which file it is about: a read or write that fails, as on a full disk, does not by itself."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
+from nmtkit.errors import naming
+
 SECONDS_BETWEEN_LINES = 10.0
 """How often progress is written as a plain line where stderr is no terminal."""
 
@@ -39,8 +41,8 @@ class Log:
     def close(self) -> None:
         """Close the attached file."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            _close(file)
 
     def info(self, message: str) -> None:
         """Say what happens."""
@@ -63,8 +65,7 @@ class Log:
         if shown:
             self.console.print(message, style=style, markup=False)
         if self._file is not None:
-            self._file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {message}\n")
-            self._file.flush()
+            _append(self._file, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {message}")
 
     @contextmanager
     def progress(self, what: str, total: int | None = None, unit: str = "") -> Iterator["Meter"]:
@@ -92,7 +93,7 @@ class Meter:
         if log.live:
             self._bar = Progress(
                 SpinnerColumn(),
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),
                 TextColumn("{task.fields[count]}"),
                 TextColumn("{task.fields[note]}"),
@@ -161,12 +162,23 @@ class MetricsWriter:
     def write(self, record: dict[str, Any]) -> None:
         """Append one record. JSON has no word for a number that is not finite: it becomes null."""
         finite = {key: None if _endless(value) else value for key, value in record.items()}
-        self._file.write(json.dumps(finite, ensure_ascii=False, allow_nan=False) + "\n")
-        self._file.flush()
+        _append(self._file, json.dumps(finite, ensure_ascii=False, allow_nan=False))
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        _close(self._file)
+
+
+def _append(file: TextIO, line: str) -> None:
+    """Write a line to the disk at once."""
+    with naming(Path(file.name)):
+        file.write(f"{line}\n")
+        file.flush()
+
+
+def _close(file: TextIO) -> None:
+    with naming(Path(file.name)):  # what could not be written is tried once more
+        file.close()
 
 
 def _endless(value: Any) -> bool:

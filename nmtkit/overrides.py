@@ -6,9 +6,10 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from nmtkit.errors import ConfigError
-from nmtkit.toml import Path, dotted, inline, parse_value, shorten
+from nmtkit.toml import DEEPEST, Path, dotted, inline, parse_value, shorten
 
-_KEY = re.compile(r"[A-Za-z0-9_-]+(?:\[[0-9]+\])*(?:\.[A-Za-z0-9_-]+(?:\[[0-9]+\])*)*")
+_PART = r"[A-Za-z0-9_-]+(?:\[[0-9]{1,9}\])*"
+_KEY = re.compile(rf"{_PART}(?:\.{_PART})*")
 
 
 class Override(NamedTuple):
@@ -30,7 +31,10 @@ def parse(text: str) -> Override:
     key = key.strip()
     if not equals or not _KEY.fullmatch(key):
         raise ConfigError(f"--set {shorten(text)}: not of the form KEY=VALUE; write for example --set train.seed=3")
-    return Override(text, path_of(key), parse_value(value))
+    path = path_of(key)
+    if len(path) > DEEPEST:
+        raise ConfigError(f"--set {shorten(text)}: a key of {len(path):,} parts; no key has more than a few")
+    return Override(text, path, parse_value(value))
 
 
 def path_of(key: str) -> Path:

@@ -14,7 +14,7 @@
         NAME.CHECKPOINT.txt       what `score` translated of a test set
       metrics.jsonl               one line a logged update or validation
       train.log                   what training said
-      run.lock                    held, with its number in it, by the process that prepares or trains here
+      run.lock                    held, with its number in it, by the process that prepares, trains or averages here
       learning_curve.png
       tensorboard/                events, where asked for
 
@@ -22,9 +22,12 @@ Every file is written under a temporary name, flushed to the disk and renamed, s
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from nmtkit.errors import naming
 
 
 class RunFolder:
@@ -48,8 +51,9 @@ class RunFolder:
         self.tensorboard = path / "tensorboard"
 
     def translation(self, test_set: str, checkpoint: str) -> Path:
-        """Name the translation of a test set; a slash in its name becomes an underscore."""
-        return self.translations / f"{test_set.replace('/', '_')}.{checkpoint}.txt"
+        """Name the translation of a test set. What no file name can hold is spelled in hexadecimal: a/b is a%2Fb."""
+        name = re.sub("[%/\0]", lambda match: f"%{ord(match[0]):02X}", test_set)
+        return self.translations / f"{name}.{checkpoint}.txt"
 
     def __str__(self) -> str:
         return str(self.path)
@@ -70,15 +74,11 @@ def replacing(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        yield temporary
-        sync(temporary)
-        temporary.replace(path)
-        sync(path.parent)
-    except OSError as error:
-        # A failed write, as to a full disk, does not say which file it was.
-        if error.filename is None:
-            error.filename = str(path)
-        raise
+        with naming(path):
+            yield temporary
+            sync(temporary)
+            temporary.replace(path)
+            sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 

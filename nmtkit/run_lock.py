@@ -1,10 +1,10 @@
-"""RunLock: one process prepares or trains in a run folder at a time."""
+"""RunLock: one process at a time prepares, trains or averages in a run folder."""
 
 import os
 from pathlib import Path
 from types import TracebackType
 
-from nmtkit.errors import CheckpointError
+from nmtkit.errors import CheckpointError, naming
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -27,20 +27,22 @@ class RunLock:
         if flock is None:
             return self
         try:
-            flock(self._descriptor, LOCK_EX | LOCK_NB)
-        except OSError as error:
+            with naming(self.path):  # some network file systems know no locks
+                flock(self._descriptor, LOCK_EX | LOCK_NB)
+        except BlockingIOError as error:
             holder = os.read(self._descriptor, 20).decode("ascii", "replace").strip()
             os.close(self._descriptor)
             raise CheckpointError(
-                f"{self.path.parent}: process {holder or 'unknown'} is at work in this folder; "
+                f"{self.path.parent}: process {holder if holder.isdecimal() else 'unknown'} is at work in this folder; "
                 "wait for it, end it, or use another folder with --run"
             ) from error
         return self
 
     def sign(self) -> None:
         """Write this process's number into the file, for others to read. Until then the file is left as it was."""
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+        with naming(self.path):
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

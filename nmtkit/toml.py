@@ -3,6 +3,7 @@
 import json
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path as File
 from typing import Any
 
@@ -10,6 +11,9 @@ from nmtkit.errors import ConfigError
 
 Path = tuple[str | int, ...]
 """Keys and list positions from the root: ("corpus", "test", 1, "source")."""
+
+DEEPEST = 20
+"""Levels of tables and lists that are read: more than any key has, fewer than Python can recurse into."""
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _TWICE = ("Cannot overwrite", "Cannot declare", "Cannot redefine", "Cannot mutate", "Duplicate", "Expanding")
@@ -33,13 +37,31 @@ def read(path: File) -> dict[str, Any]:
         wrong = f"byte 0x{data[error.start]:02x} is not UTF-8"
         raise ConfigError(f"{path}, line {line}: {wrong}; save the file as UTF-8") from None
     try:
-        return tomllib.loads(text)
+        tables = tomllib.loads(text)
+        deep = is_deep(tables)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}{_explain(str(error), text)}") from None
     except RecursionError:
-        raise ConfigError(f"{path}: lists or tables nested too deeply; no key needs more than three levels") from None
+        deep = True
     except ValueError:  # Python converts no more than 4,300 digits
         raise ConfigError(f"{path}: a number with thousands of digits; no key needs more than 64 bits") from None
+    if deep:
+        raise ConfigError(f"{path}: lists or tables nested too deeply; no key needs more than three levels")
+    return tables
+
+
+def is_deep(value: Any) -> bool:
+    """Tell whether tables and lists are nested more than DEEPEST levels deep."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [inner for outer in level for inner in _inside(outer)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _explain(message: str, text: str) -> str:
@@ -49,7 +71,7 @@ def _explain(message: str, text: str) -> str:
     line_number = place[1] if place else None
     number = int(line_number) if line_number else text.rstrip().count("\n") + 1
     lines = text.split("\n")
-    line = shorten(lines[number - 1].strip()) if number <= len(lines) else ""
+    line = shorten(lines[number - 1].strip(" \t\r")) if number <= len(lines) else ""
     shown = f" in `{line}`" if line else ""
     if what.startswith(_TWICE):
         return f", line {number}: key or table given twice{shown}; keep one of them"
@@ -58,12 +80,12 @@ def _explain(message: str, text: str) -> str:
 
 
 def parse_value(text: str) -> Any:
-    """Return the value written in TOML; where it is not TOML, the text itself."""
+    """Return the value written in TOML; where it is not TOML, or nested too deeply, the text itself."""
     try:
         table = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
         return text
-    return table["value"] if len(table) == 1 else text
+    return table["value"] if len(table) == 1 and not is_deep(table) else text
 
 
 def inline(value: Any) -> str:
@@ -92,8 +114,8 @@ def is_text(value: str) -> bool:
 
 
 def dotted(path: Path) -> str:
-    """Return a path as it is written: corpus.test[1].source."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{_key(part)}" for part in path]
+    """Return a path as it is written: corpus.test[1].source; odd keys are shown as `shorten` shows text."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{shorten(_key(part))}" for part in path]
     return "".join(parts).removeprefix(".")
 
 

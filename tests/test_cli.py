@@ -175,7 +175,7 @@ def test_score_of_the_test_sets(nmt, folder, called):
     calls = called("score", "score_run")
     assert nmt("score", "--json", "--checkpoint", "best", "--device", "cpu")[0] == 0
     (call,) = calls
-    assert (call["as_json"], call["device"], call["base"], call["run"].path) == (True, "cpu", Path(), Path("run"))
+    assert (call["form"], call["device"], call["base"], call["run"].path) == ("json", "cpu", Path(), Path("run"))
     assert call["config"].translate.checkpoint == "best"
 
 
@@ -185,9 +185,19 @@ def test_score_of_files(nmt, folder, called):
     (folder / "nmtkit.toml").unlink()
     assert nmt("score", "--hypotheses", "h", "--reference", "r", "--set", "languages.target=ja")[0] == 0
     first, second = calls
-    assert (first["hypotheses"], first["references"], first["as_json"]) == (Path("h"), Path("r"), False)
+    assert (first["hypotheses"], first["references"], first["form"]) == (Path("h"), Path("r"), "auto")
     assert (first["target_language"], second["target_language"]) == ("de", "ja")
     assert first["config"].metrics[0].kind == "bleu"
+
+
+def test_score_in_one_form_with_labels_for_files(nmt, folder, called):
+    calls = called("score", "score_files")
+    assert nmt("score", "--hypotheses", "h", "--reference", "r", "--labels", "l", "--table")[0] == 0
+    assert (calls[0]["labels"], calls[0]["form"]) == (Path("l"), "table")
+    status, _, err = nmt("score", "--json", "--table")
+    assert (status, "--json and --table" in err) == (2, True)
+    status, _, err = nmt("score", "--labels", "l")
+    assert (status, "corpus.test.labels" in err) == (2, True)
 
 
 def test_average(nmt, folder, called):
@@ -332,12 +342,16 @@ def test_stdout_may_be_closed(tmp_path):
     assert done.stderr.startswith(b"Wrote ")
 
 
-def test_interrupt_from_the_keyboard(tmp_path):
-    """A real SIGINT while the command waits for its input: here a config file that is a named pipe."""
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, b"nmtkit: interrupted\n"), (signal.SIGTERM, 143, b"nmtkit: terminated\n")],
+)
+def test_a_signal_ends_a_command(tmp_path, number, code, said):
+    """A real one while the command waits for its input: here a config file that is a named pipe."""
     os.mkfifo(tmp_path / "x.toml")
     process = start("train", "--config", str(tmp_path / "x.toml"))
     # Opening succeeds once the command reads, so it is inside by then.
     with (tmp_path / "x.toml").open("wb"):
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, b"", b"nmtkit: interrupted\n")
+    assert (process.returncode, out, err) == (code, b"", said)

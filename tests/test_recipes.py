@@ -19,12 +19,15 @@ import pytest
 from typer.main import get_command
 
 from nmtkit import cli
+from nmtkit.commands.init import SAMPLE_START, render
 from nmtkit.config import load
+from nmtkit.sample import LABELS, PHENOMENA
 
 ROOT = Path(__file__).resolve().parent.parent
-RECIPES = sorted((ROOT / "recipes").iterdir())
+RECIPES = sorted(path for path in (ROOT / "recipes").iterdir() if path.is_dir())
 CONFIGS = sorted(ROOT.glob("recipes/*/*.toml"))
 MULTI30K = ROOT / "recipes" / "multi30k-en-de"
+QUICKSTART = ROOT / "recipes" / "quickstart"
 SHARED_DATA = Path(os.environ.get("NMTKIT_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
 each_recipe = pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.name)
@@ -62,6 +65,63 @@ def test_recipe_is_whole(recipe):
     assert (recipe / "nmtkit.toml").exists()
     assert (recipe / "README.md").exists()
     subprocess.run(["bash", "-n", recipe / "run.sh"], check=True)
+
+
+def run_recipe(recipe: Path, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [recipe / "run.sh", *arguments],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def stamps_of(folder: Path) -> dict[Path, int]:
+    """Return when each file of weights was written."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")}
+
+
+# The quickstart
+
+
+def test_the_settings_of_the_quickstart_are_those_that_init_writes():
+    written = (QUICKSTART / "nmtkit.toml").read_text(encoding="utf-8")
+    assert written == render("en", "de", "tiny", SAMPLE_START, labels=LABELS)
+
+
+def test_the_first_command_of_the_readme_is_the_quickstart():
+    first = re.search(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert first[1].split("\n")[-2] == "recipes/quickstart/run.sh"
+
+
+@pytest.mark.slow
+def test_the_quickstart_runs(tmp_path):
+    """The whole script on the whole data, with a model that learned for some updates only."""
+    short = {
+        "train.stop.updates": "4",
+        "train.validation.every": "4",
+        "train.validation.translate": "false",
+        "train.checkpoints.every": "2",
+        "translate.search.max_length_ratio": "0.1",
+        "translate.search.max_length_extra": "1",
+    }
+    settings = [word for key, value in short.items() for word in ("--set", f"{key}={value}")]
+    first = run_recipe(QUICKSTART, tmp_path, "--folder", tmp_path / "try it", *settings)
+    assert first.returncode == 0, first.stderr
+    run = tmp_path / "try it" / "run"
+    assert (run / "learning_curve.png").exists()
+    assert (run / "translations" / "test.de").read_bytes().count(b"\n") == 1_000
+    assert first.stdout.count("\n  reference   ") == 8
+    for phenomenon in PHENOMENA:
+        assert f"   {phenomenon} " in first.stdout
+    assert "BLEU  nrefs:1|case:mixed|eff:no|tok:13a|" in first.stdout
+    stamps = stamps_of(run)
+    again = run_recipe(QUICKSTART, tmp_path, "--folder", tmp_path / "try it", *settings)
+    assert (again.returncode, again.stdout) == (0, first.stdout)
+    assert stamps_of(run) == stamps
 
 
 # The data of the Multi30k recipe, on a made-up data set of two files
@@ -277,11 +337,8 @@ def test_the_multi30k_recipe_runs(shared_multi30k, tmp_path):
         ("translate.search.max_length_extra", "1"),
     ]
     settings = [word for key, value in short for word in ("--set", f"{key}={value}")]
-    call = [MULTI30K / "run.sh", "--data", shared_multi30k, "--run", tmp_path / "run", *settings]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    first = subprocess.run(
-        call, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
+    call = (MULTI30K, tmp_path, "--data", shared_multi30k, "--run", tmp_path / "run", *settings)
+    first = run_recipe(*call)
     assert first.returncode == 0, first.stderr
     scores = [line.split("\t") for line in first.stdout.removesuffix("\n").split("\n")]
     assert [(name, metric) for name, metric, _, _ in scores] == [
@@ -289,9 +346,7 @@ def test_the_multi30k_recipe_runs(shared_multi30k, tmp_path):
         for name in ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
         for metric in ("BLEU", "chrF2", "TER")
     ]
-    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.safetensors")}
-    again = subprocess.run(
-        call, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
+    stamps = stamps_of(tmp_path / "run")
+    again = run_recipe(*call)
     assert (again.returncode, again.stdout) == (0, first.stdout)
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.safetensors")} == stamps
+    assert stamps_of(tmp_path / "run") == stamps

@@ -98,7 +98,7 @@ def test_the_package_is_what_the_project_file_says():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["license"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
-    assert project["scripts"] == {"nmtkit": "nmtkit.cli:main"}
+    assert project["scripts"] == {"nmtkit": "nmtkit.__main__:main"}
     assert (ROOT / "nmtkit" / "py.typed").exists()
     assert f"## {nmtkit.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 

@@ -1,5 +1,6 @@
 """One process at a time works in a run folder."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -38,6 +39,16 @@ def test_the_second_process_is_told_of_the_first(tmp_path: Path) -> None:
     with RunLock(path) as lock:  # the kernel let go of it
         lock.sign()
     assert path.read_text() == f"{os.getpid()}\n"
+
+
+def test_a_file_system_without_locks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("nmtkit.run_lock.flock", refuse)
+    with pytest.raises(OSError, match=r"run\.lock") as raised, RunLock(tmp_path / "run.lock"):
+        pass
+    assert raised.value.errno == errno.ENOLCK
 
 
 def test_an_unsigned_lock_changes_nothing_and_is_held_by_somebody_unknown(tmp_path: Path) -> None:

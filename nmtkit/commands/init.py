@@ -9,7 +9,7 @@ from nmtkit.config import FILE_NAME, resolve
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log
 from nmtkit.run_folder import write_text
-from nmtkit.sample import LABELS, Sample, generate, write_sample
+from nmtkit.sample import LABELS, Sample, files_of, generate
 from nmtkit.toml import inline
 
 
@@ -93,8 +93,8 @@ SAMPLE_START = Start(
     vocabulary=3_000,
     tokens_per_update=2_048,
     tokens_per_tensor=2_048,
-    schedule='{ kind = "linear", peak = 0.004, warmup = 300, decay_to = 1500 }',
-    updates=1_500,
+    schedule='{ kind = "linear", peak = 0.004, warmup = 300, decay_to = 1200 }',
+    updates=1_200,
     validate_every=300,
     checkpoint_every=50,
     average=5,
@@ -125,7 +125,7 @@ target = {dev_target}
 name = "test"
 source = {test_source}
 target = {test_target}
-
+{test_labels}
 [prepare.segmenter]
 vocabulary_size = {vocabulary}
 joint = true          # one vocabulary for both; false (with model.share_embeddings = "target") where scripts differ
@@ -155,39 +155,38 @@ def init(folder: Path, log: Log, *, source: str, target: str, preset: str) -> No
     for name, language in (("--source", source), ("--target", target)):
         if not language.strip():
             raise ConfigError(f"{name} {inline(language)}: no language; give a code such as en")
-    path = _free(folder, FILE_NAME)
-    _write_config(path, render(source, target, preset, STARTS[preset]))
+    path = folder / FILE_NAME
+    _write(folder, {path: _checked(path, render(source, target, preset, STARTS[preset]))})
     log.info(f"Wrote {path}. Put your files where [corpus] says, or change the names there. Then:")
     _say_what_next(folder, path, log)
 
 
 def init_sample(folder: Path, log: Log) -> None:
     """Write the sample corpus and an nmtkit.toml that trains on it. Raises ConfigError; never overwrites a file."""
-    path = _free(folder, FILE_NAME)
-    data = folder / "data"
-    for name in (*(f"{part}.{side}" for part in Sample._fields for side in ("en", "de")), LABELS):
-        _free(data, name)
+    path, data = folder / FILE_NAME, folder / "data"
     sample = generate(SAMPLE_SEED)
-    write_sample(sample, data)
-    _write_config(path, render("en", "de", "tiny", SAMPLE_START))
+    texts = {data / name: text for name, text in files_of(sample).items()}
+    _write(folder, {**texts, path: _checked(path, render("en", "de", "tiny", SAMPLE_START, labels=LABELS))})
     sizes = ", ".join(f"{len(part):,} pairs of {name}" for name, part in zip(Sample._fields, sample, strict=True))
     log.info(f"Wrote {path} and the sample corpus in {data}: {sizes}. Then:")
     _say_what_next(folder, path, log)
 
 
-def _free(folder: Path, name: str) -> Path:
-    """Return the path of a file to be written. Raises ConfigError where it cannot be."""
+def _checked(path: Path, text: str) -> str:
+    resolve(tomllib.loads(text), str(path))
+    return text
+
+
+def _write(folder: Path, texts: dict[Path, str]) -> None:
+    """Write files that are not there yet. Raises ConfigError, before any is written, where one holds something else."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder}: not a folder; choose another one")
-    path = folder / name
-    if path.exists():
-        raise ConfigError(f"{path}: exists already; remove it, or choose another folder")
-    return path
-
-
-def _write_config(path: Path, text: str) -> None:
-    resolve(tomllib.loads(text), str(path))
-    write_text(path, text)
+    missing = {path: text for path, text in texts.items() if not path.exists()}
+    for path, text in texts.items():
+        if path not in missing and (not path.is_file() or path.read_bytes() != text.encode()):
+            raise ConfigError(f"{path}: exists already, with other content; remove it, or choose another folder")
+    for path, text in missing.items():
+        write_text(path, text)
 
 
 def _say_what_next(folder: Path, path: Path, log: Log) -> None:
@@ -196,8 +195,8 @@ def _say_what_next(folder: Path, path: Path, log: Log) -> None:
         log.info(f"  nmtkit {command}{where}")
 
 
-def render(source: str, target: str, preset: str, start: Start) -> str:
-    """Return the text of the config file."""
+def render(source: str, target: str, preset: str, start: Start, *, labels: str = "") -> str:
+    """Return the text of the config file; `labels` names the file of the test set's labels."""
     endings = (source, target) if source != target else (f"source.{source}", f"target.{target}")
     files: dict[str, Any] = {}
     for name in ("train", "dev", "test"):
@@ -206,6 +205,7 @@ def render(source: str, target: str, preset: str, start: Start) -> str:
     return _TEMPLATE.format(
         **files,
         **start._asdict(),
+        test_labels=f"labels = {inline(labels)}   # what each of its pairs is about\n" if labels else "",
         source=inline(source),
         target=inline(target),
         preset=preset,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import nmtkit
 from nmtkit.config import Config
+from nmtkit.corpus.lines import reading
 from nmtkit.corpus.reader import ParallelText, check_files, locate
 from nmtkit.data.manifest import FORMAT, digest
 from nmtkit.errors import ConfigError
@@ -142,6 +143,6 @@ def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _content(path: Path) -> tuple[int, str]:
-    with path.open("rb") as stream:
+    with reading(str(path)), path.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
         return stream.tell(), sha256

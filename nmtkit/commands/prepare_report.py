@@ -9,6 +9,9 @@ from rich.table import Table
 
 from nmtkit.log import Log, counted
 
+CAPITAL_SHARE = 0.01
+"""People put capitals into nearly every line; text in which fewer lines have one was put in lower case."""
+
 
 class Report:
     """The parts that the stages reported, by stage."""
@@ -110,6 +113,13 @@ class Report:
             dropped = 1 - _share(corpus["kept"], corpus["read"])
             if dropped > 0.5:
                 yield f"{percent(dropped)} of the pairs of {corpus['name']} were dropped; see the table"
+            for side in ("source", "target"):
+                lines = corpus.get(f"{side}_case")  # an earlier version did not count
+                if lines and lines["capital"] < CAPITAL_SHARE * lines["cased"]:
+                    yield (
+                        f"{corpus['name']}, {side}: {lines['capital']:,} of {lines['cased']:,} lines have a capital "
+                        "letter, so the model will not know capitals; give text as people write it, not in lower case"
+                    )
 
 
 def percent(share: float) -> str:

@@ -5,13 +5,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nmtkit.commands.prepare_inputs import Inputs
 from nmtkit.commands.prepare_report import percent
 from nmtkit.config import Config
 from nmtkit.corpus.cleaning import Cleaner, CorpusCounts, Drops, KeptPair, Normalizers, read_held_out
+from nmtkit.corpus.lines import EncodingError
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.reader import ParallelText
-from nmtkit.corpus.segmenters import Learned, Segmenter, learn_segmenter, open_segmenter
+from nmtkit.corpus.segmenters import Learned, Segmenter, SegmenterConfig, learn_segmenter, open_segmenter
 from nmtkit.corpus.spool import read_spool, sample_spool, write_spool
 from nmtkit.data.batching import plan_epoch, summarize
 from nmtkit.data.manifest import Stage, digest
@@ -23,6 +27,9 @@ from nmtkit.run_folder import RunFolder, replacing
 
 METER_STEP = 1_000
 """Pairs between two looks at the clock."""
+
+USUAL_SHARE = 0.999
+"""A line longer than this share of the training lines is unlike what the model has seen."""
 
 
 def clean_text(config: Config, inputs: Inputs, spool: Path, log: Log, *, key: str) -> Stage:
@@ -39,8 +46,11 @@ def clean_text(config: Config, inputs: Inputs, spool: Path, log: Log, *, key: st
     normalize = Normalizers(config.prepare, config.languages)
     clean = Cleaner(config.prepare, normalize, held_out)
     corpora = [CorpusCounts(text.name, drops=clean.no_drops()) for text in inputs.train]
-    with log.progress("cleaning", pairs, "pairs") as meter:
-        text_digest = write_spool(spool, _clean(clean, inputs.train, corpora, meter))
+    try:
+        with log.progress("cleaning", pairs, "pairs") as meter:
+            text_digest = write_spool(spool, _clean(clean, inputs.train, corpora, meter))
+    except EncodingError as error:
+        raise DataError(f'{error}, or let such pairs be dropped: prepare.invalid_utf8 = "drop"') from None
     if not any(counts.kept for counts in corpora):
         raise DataError(_nothing_left(corpora))
     lines = normalize.source.lines
@@ -86,10 +96,7 @@ def learn_vocabularies(config: Config, spool: Path, pairs: int, log: Log, *, run
         both = (side for pair in sample_spool(spool, pairs, size) for side in pair)
         source = target = learn_segmenter(settings, both, of="the text")
     else:
-        sources = (pair.source for pair in sample_spool(spool, pairs, size))
-        source = learn_segmenter(settings, sources, of="the source text")
-        targets = (pair.target for pair in sample_spool(spool, pairs, size))
-        target = learn_segmenter(settings, targets, of="the target text")
+        source, target = _learn_apart(settings, spool, pairs, size)
     report: dict[str, Any] = {"kind": settings.kind, "joint": settings.joint}
     fingerprints = []
     for side, learned in (("source", source), ("target", target)):
@@ -103,6 +110,21 @@ def learn_vocabularies(config: Config, spool: Path, pairs: int, log: Log, *, run
         }
     files = {run.source_segmenter.name: len(source.model), run.target_segmenter.name: len(target.model)}
     return Vocabularies(source, target, Stage(key, vocabulary_digest(*fingerprints), files, report))
+
+
+def _learn_apart(settings: SegmenterConfig, spool: Path, pairs: int, size: int) -> tuple[Learned, Learned]:
+    """Learn a segmenter of each side. Raises one DataError for both: the size that suits one may not suit the other."""
+    learned, problems = [], []
+    for side in SentencePair._fields:
+        lines = (getattr(pair, side) for pair in sample_spool(spool, pairs, size))
+        try:
+            learned.append(learn_segmenter(settings, lines, of=f"the {side} text"))
+        except DataError as error:
+            problems.append(str(error))
+    if problems:
+        raise DataError("\n".join(problems))
+    source, target = learned
+    return source, target
 
 
 def vocabulary_digest(source: str, target: str) -> str:
@@ -135,6 +157,7 @@ def pack_train(
                 f"prepare.max_pieces = {config.prepare.max_pieces} pieces on a side; raise it"
             )
     report = _packed(counts)
+    report["usual_pieces"] = _usual(PairStore.open(folder, "train").source.lengths)
     report["too_long"] = [asdict(counts.too_long.get(place, Drops())) for place in range(len(config.corpus.train))]
     return Stage(key, files=_packed_files(folder, "train"), report=report)
 
@@ -149,7 +172,7 @@ def pack_dev(
     source, target = segmenters
     counts = CorpusCounts(text.name)
     normalize = Normalizers(config.prepare, config.languages)
-    pairs = list(read_held_out(text, config.prepare, normalize, counts))
+    pairs = list(read_held_out(text, normalize, counts))
     with writing_pairs(folder, "dev", (source.size, target.size)) as writer:
         packed = pack(pairs, source, target, writer, max_pieces=config.prepare.max_pieces)
         if not packed.pairs:
@@ -191,7 +214,7 @@ def _read_held_out(config: Config, inputs: Inputs) -> tuple[list[SentencePair], 
     pairs, all_counts = [], []
     for text in inputs.held_out:
         counts = CorpusCounts(text.name)
-        pairs += [kept.pair for kept in read_held_out(text, config.prepare, normalize, counts)]
+        pairs += [kept.pair for kept in read_held_out(text, normalize, counts)]
         all_counts.append(counts)
     return pairs, all_counts
 
@@ -221,6 +244,11 @@ def _nothing_left(corpora: Sequence[CorpusCounts]) -> str:
 
 def _packed(counts: PackCounts) -> dict[str, Any]:
     return {"pairs": counts.pairs, "source": asdict(counts.source), "target": asdict(counts.target)}
+
+
+def _usual(lengths: NDArray[np.int32]) -> int:
+    """Return the pieces that USUAL_SHARE of the lines have at most."""
+    return int(np.quantile(lengths, USUAL_SHARE, method="higher"))
 
 
 def _lost(segmenter: Segmenter, texts: Sequence[str], lines: Sequence[int]) -> dict[str, Any]:

@@ -1,20 +1,16 @@
 """`nmtkit score`: hypotheses against references, or a trained model on the test sets of its configuration."""
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
+from tempfile import TemporaryFile
 
 from nmtkit import __version__
+from nmtkit.commands.score_output import Form, Part, TestSet, show
 from nmtkit.config import Config
 from nmtkit.corpus.lines import read_lines
 from nmtkit.corpus.pair import SentencePair
-from nmtkit.corpus.reader import PairCounts, ParallelText, check_files, locate
+from nmtkit.corpus.reader import PairCounts, ParallelText, check_files, locate, resolve
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.log import Log
 from nmtkit.metrics.base import Metric, Score
@@ -25,28 +21,19 @@ TOKENIZED_SHARE = 0.3
 """Raw text in which this share of the lines ends in a space and a full stop is taken for tokenized."""
 
 
-@dataclass(frozen=True)
-class TestSet:
-    """The scores of a test set and what they were computed from."""
-
-    name: str
-    lines: int
-    source: str | None
-    references: str
-    hypotheses: str
-    scores: list[Score]
-
-
 def score_files(
     config: ScoreConfig,
     target_language: str,
     log: Log,
-    *,
     hypotheses: Path,
     references: Path,
-    as_json: bool,
+    labels: Path | None = None,
+    *,
+    form: Form = "auto",
 ) -> None:
     """Score a file of translations against a file of references; the scores go to stdout.
+
+    With `labels`, a file of one label a line, the lines of each label are scored by themselves as well.
 
     Raises DataError, naming both files and counts, where they differ in lines, and where a file is missing,
     empty or not UTF-8; ConfigError where a metric cannot be built.
@@ -59,12 +46,16 @@ def score_files(
             f"{hypotheses} has {len(candidates):,} lines but {references} has {len(truths):,}; line n of the "
             "one must answer line n of the other, so find where they part; nothing was scored"
         )
+    if not truths:
+        raise DataError(f"{hypotheses} and {references} are empty: no lines to score; check the names")
+    known = _read_labels(labels, references, len(truths))
     scores = _score(metrics, candidates, truths, str(hypotheses), log)
-    test_set = TestSet(hypotheses.name, len(truths), None, str(references), str(hypotheses), scores)
-    _show([test_set], {"nmtkit": __version__, "target_language": target_language}, as_json=as_json)
+    parts = _score_parts(metrics, candidates, truths, known)
+    test_set = TestSet(hypotheses.name, len(truths), None, str(references), str(hypotheses), scores, parts)
+    show([test_set], {"nmtkit": __version__, "target_language": target_language}, form)
 
 
-def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: str, as_json: bool) -> None:
+def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: str, form: Form = "auto") -> None:
     """Translate and score every [[corpus.test]] of `config` (paths start at `base`); scores go to stdout.
 
     The translations stay in RUN/translations. Raises ConfigError where there is no test set, DataError where
@@ -81,14 +72,19 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
     texts = [locate(base, config.corpus, files) for files in config.corpus.test]
     check_files(texts)
     pairs = [_read(text) for text in texts]
+    labels = [
+        _read_labels(resolve(base, config.corpus, files.labels) if files.labels else None, text.files[-1], len(known))
+        for files, text, known in zip(config.corpus.test, texts, pairs, strict=True)
+    ]
 
     from nmtkit.api import Translator, resolve_device
 
     translator = Translator.open(run, config, resolve_device(device), log.warn)
+    _check_place(run)
     checkpoint = translator.weights.parent.name
     log.info(f"translating the test sets with {translator.weights}")
     test_sets = []
-    for text, known in zip(texts, pairs, strict=True):
+    for text, known, labels_of_text in zip(texts, pairs, labels, strict=True):
         sources, references = [pair.source for pair in known], [pair.target for pair in known]
         hypotheses = []
         with log.progress(f"translating {text.name}", len(sources), "lines") as meter:
@@ -99,8 +95,9 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
         write_text(output, "".join(f"{line}\n" for line in hypotheses))
         log.detail(f"translations written: {output}")
         scores = _score(metrics, hypotheses, references, text.name, log)
-        target = text.source if text.target is None else text.target
-        test_sets.append(TestSet(text.name, len(known), str(text.source), str(target), str(output), scores))
+        parts = _score_parts(metrics, hypotheses, references, labels_of_text)
+        files = (str(text.source), str(text.files[-1]), str(output))
+        test_sets.append(TestSet(text.name, len(known), *files, scores, parts))
     origin = {
         "nmtkit": __version__,
         "target_language": target_language,
@@ -109,7 +106,7 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
         "weights": str(translator.weights),
         "translate": config.translate.model_dump(mode="json"),
     }
-    _show(test_sets, origin, as_json=as_json)
+    show(test_sets, origin, form)
 
 
 def _check_stdout() -> None:
@@ -117,9 +114,36 @@ def _check_stdout() -> None:
         raise DataError("standard output is closed; the scores go there, so leave it open or send it to a file")
 
 
+def _check_place(run: RunFolder) -> None:
+    """See that translations can be kept, before there are any."""
+    try:
+        run.translations.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=run.translations):
+            pass
+    except OSError as error:
+        raise DataError(
+            f"{run.translations} cannot be written ({error.strerror}), and the translations stay there; set "
+            "permissions or make room, or translate with nmtkit translate --output and score that file with "
+            "--hypotheses"
+        ) from None
+
+
 def _read(text: ParallelText) -> list[SentencePair]:
     text.count_pairs()
-    return [pair for pair in text.pairs(PairCounts(), "error") if pair is not None]
+    return list(text.pairs(PairCounts()))
+
+
+def _read_labels(path: Path | None, beside: Path, lines: int) -> list[str]:
+    """Return the labels of the lines of `beside`; none without a path. Raises DataError where there are not as many."""
+    if path is None:
+        return []
+    labels = [label.strip() for label in read_lines(path)]
+    if len(labels) != lines:
+        raise DataError(
+            f"{path} has {len(labels):,} lines but {beside} has {lines:,}; line n of the labels names what line n "
+            "belongs to, so find where they part; nothing was scored"
+        )
+    return labels
 
 
 def _score(
@@ -132,33 +156,22 @@ def _score(
                 f"{name}: {tokenized:,} of {len(lines):,} {what} end in a space and a full stop, so they "
                 "look tokenized; scores of tokenized text compare with nobody's: detokenize first"
             )
+    longest = max(len(line.split()) for line in (*hypotheses, *references))
+    if any(metric.patience is not None and longest > metric.patience for metric in metrics):
+        log.warn(
+            f"{name}: a line has {longest:,} words, for which TER may take hours; leave it out with "
+            "--set \"score.metrics=[{kind='bleu'}, {kind='chrf'}]\", or put one sentence on a line"
+        )
     return [metric(hypotheses, references) for metric in metrics]
 
 
-def _show(test_sets: list[TestSet], origin: dict[str, Any], *, as_json: bool) -> None:
-    """Write the scores to stdout: JSON, a table on a terminal, else a tab-separated line for each score."""
-    if as_json:
-        sets = [{**asdict(each), "scores": [score._asdict() for score in each.scores]} for each in test_sets]
-        sys.stdout.write(json.dumps({**origin, "sets": sets}, ensure_ascii=False, indent=2) + "\n")
-    elif sys.stdout.isatty():
-        _show_table(test_sets, origin.get("checkpoint"))
-    else:
-        for each in test_sets:
-            for score in each.scores:
-                sys.stdout.write(f"{each.name}\t{score.name}\t{score.value:.2f}\t{score.signature}\n")
-    sys.stdout.flush()
-
-
-def _show_table(test_sets: list[TestSet], checkpoint: str | None) -> None:
-    """Show one row a test set and one column a metric, the signatures below."""
-    console = Console(highlight=False)
-    table = Table(title=f"scores of checkpoint {checkpoint}" if checkpoint else None, title_justify="left")
-    table.add_column("test set", no_wrap=True)
-    table.add_column("lines", justify="right")
-    for score in test_sets[0].scores:
-        table.add_column(f"{score.name} {'↑' if score.higher_is_better else '↓'}", justify="right")
-    for each in test_sets:
-        table.add_row(each.name, f"{each.lines:,}", *(f"{score.value:.2f}" for score in each.scores))
-    console.print(table)
-    for score in test_sets[0].scores:
-        console.print(f"{score.name}  {score.signature}", style="dim", markup=False, soft_wrap=True)
+def _score_parts(
+    metrics: Sequence[Metric], hypotheses: Sequence[str], references: Sequence[str], labels: Sequence[str]
+) -> list[Part]:
+    """Score the lines of each label by themselves, in the order of the alphabet; those of no label in no part."""
+    parts = []
+    for label in sorted(set(labels) - {""}):
+        chosen = [line for line, each in enumerate(labels) if each == label]
+        ours, theirs = [hypotheses[line] for line in chosen], [references[line] for line in chosen]
+        parts.append(Part(label, len(chosen), [metric(ours, theirs) for metric in metrics]))
+    return parts

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np  # noqa: F401  before torch, which would swallow a Ctrl-C while it imports this
 import torch
 
 from nmtkit.api import Segmenters, Translator, load_run_config, load_segmenters, resolve_device
@@ -22,6 +23,7 @@ from nmtkit.training.checkpoints import (
     Checkpoint,
     average_is_current,
     check_vocabularies,
+    checkpoint_folders,
     load_optimizer,
     load_weights,
     newest_resumable,
@@ -60,7 +62,8 @@ def train(config: Config, base: Path, run: RunFolder, log: Log, *, device: str =
     prepared(run)  # without it there is no folder to lock
     with RunLock(run.lock) as lock:
         given = _open(config, base, run, computes)
-        remove_leftovers(run.checkpoints)
+        for folder in (run.path, run.checkpoints, *checkpoint_folders(run.checkpoints)):
+            remove_leftovers(folder)
         damaged: list[str] = []
         checkpoint = newest_resumable(run.checkpoints, damaged.append)
         changed: list[Change] = []

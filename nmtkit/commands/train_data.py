@@ -58,6 +58,6 @@ def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest) -> 
     text = locate(base, config.corpus, config.corpus.dev)
     check_files([text])
     text.count_pairs()
-    lines = [pair for pair in text.pairs(PairCounts()) if pair is not None]
+    lines = list(text.pairs(PairCounts()))
     sources, references = [pair.source for pair in lines], [pair.target for pair in lines]
     return DevSet(PairStore.open(run.data, "dev"), sources, references)

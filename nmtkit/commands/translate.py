@@ -10,6 +10,7 @@ What is written for a line:
 TEXT holds no tab and no line end. SCORE is what ranks hypotheses: of a beam the log-probability after length penalty.
 """
 
+import io
 import os
 import stat
 import sys
@@ -17,18 +18,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nmtkit.config import Config
-from nmtkit.corpus.lines import LineCounts, clean_lines, raw_lines, read_lines, split_lines
+from nmtkit.corpus.lines import LineCounts, clean_lines, raw_lines, read_lines, stream_lines
 from nmtkit.errors import DataError
 from nmtkit.log import Log, counted, duration
 from nmtkit.run_folder import RunFolder, replacing
 from nmtkit.translation.arrivals import GRACE, Arrivals
+from nmtkit.translation.numbers import NumberCounts
 
 if TYPE_CHECKING:
     from nmtkit.search.base import Hypothesis
-    from nmtkit.translation.translator import LineTranslator, TranslationCounts
+    from nmtkit.translation.translator import LineTranslator
 
 Rows = Callable[[int, "Sequence[Hypothesis]"], Iterator[str]]
 """From the number of a line, counted from 1, and its hypotheses to what is written, without line ends."""
@@ -54,7 +56,7 @@ def translate(
     _check(source)
     if source is None and sys.stdin.isatty():
         log.info("translating what is typed, line by line; end it with Ctrl-D")
-    line_counts = LineCounts()
+    line_counts, numbers = LineCounts(), NumberCounts()
     with ExitStack() as stack:
         sink = stack.enter_context(_opened(output))
         lines = Arrivals(
@@ -72,10 +74,10 @@ def translate(
         quiet = output is None and sys.stdout.isatty()
         with nullcontext() if quiet else log.progress("translated", unit="lines") as meter:
             rows = _rows(getattr(config.translate.search, "n_best", 1), scores=scores)
-            for count in answer(lines, translator, sink, rows):
+            for count in answer(lines, translator, sink, rows, numbers):
                 if meter is not None:
                     meter.advance(count)
-    _summarize(translator.counts, line_counts, time.monotonic() - started, log)
+    _summarize(translator, line_counts, numbers, time.monotonic() - started, log)
     if strict and (translator.counts.cut or line_counts.invalid_bytes):
         raise DataError(
             f"--strict: {counted(translator.counts.cut, 'line')} cut and {line_counts.invalid_lines:,} not UTF-8 "
@@ -83,14 +85,21 @@ def translate(
         )
 
 
-def answer(chunks: Iterable[list[str]], translator: "LineTranslator", sink: BinaryIO, rows: Rows) -> Iterator[int]:
-    """Write the answers to each chunk of lines and yield how many lines it had."""
+def answer(
+    chunks: Iterable[list[str]],
+    translator: "LineTranslator",
+    sink: BinaryIO,
+    rows: Rows,
+    numbers: NumberCounts,
+) -> Iterator[int]:
+    """Write the answers to each chunk of lines and yield how many lines it had; compare the numbers in them."""
     number = 0
     for chunk in chunks:
         answers: list[str] = []
-        for hypotheses in translator.hypotheses(chunk):
+        for line, hypotheses in zip(chunk, translator.hypotheses(chunk), strict=True):
             number += 1
             answers += rows(number, hypotheses)
+            numbers.add(line, hypotheses[0].text)
         sink.write("".join(f"{row}\n" for row in answers).encode("utf-8"))
         sink.flush()
         yield len(chunk)
@@ -128,10 +137,11 @@ def _lines(source: Path | None, counts: LineCounts) -> Iterator[str]:
         return
     try:
         # Not sys.stdin.buffer: Python aborts at its end where a thread still waits in that.
-        stream: BinaryIO = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+        stream = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
     except (OSError, ValueError):
-        stream = sys.stdin.buffer
-    yield from clean_lines(split_lines(stream), "standard input", invalid="replace", counts=counts)
+        stream = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
+    name = "standard input"
+    yield from clean_lines(stream_lines(stream, name), name, invalid="replace", counts=counts)
 
 
 @contextmanager
@@ -153,8 +163,11 @@ def _opened(output: Path | None) -> Iterator[BinaryIO]:
         raise DataError(f"--output {output} cannot be written ({error.strerror or error}); choose another") from None
 
 
-def _summarize(counts: "TranslationCounts", lines: LineCounts, seconds: float, log: Log) -> None:
+def _summarize(
+    translator: "LineTranslator", lines: LineCounts, numbers: NumberCounts, seconds: float, log: Log
+) -> None:
     """Say what was met and how fast it went."""
+    counts = translator.counts
     if lines.invalid_bytes:
         log.warn(
             f"bytes that are not UTF-8, turned into U+FFFD: {lines.invalid_bytes:,} in "
@@ -165,6 +178,13 @@ def _summarize(counts: "TranslationCounts", lines: LineCounts, seconds: float, l
             f"more than translate.max_pieces pieces, translated in parts: {counted(counts.cut, 'line')} "
             f"(first line {counts.first_cut:,})"
         )
+    if counts.paragraphs:
+        usual = translator.usual_pieces
+        log.warn(
+            f"of several sentences and longer than 99.9 % of the lines trained on ({usual} pieces), so that sentences "
+            f"may get lost: {counted(counts.paragraphs, 'line')} (first line {counts.first_paragraph:,}); put one "
+            f"sentence on a line, or set translate.max_pieces = {usual} to have lines cut at sentence ends"
+        )
     if counts.unknown:
         log.info(f"unknown to the vocabulary: {counts.unknown:,} of {counted(counts.pieces, 'source piece')}")
     if lines.separators_replaced or lines.controls_removed:
@@ -172,6 +192,8 @@ def _summarize(counts: "TranslationCounts", lines: LineCounts, seconds: float, l
             f"tabs and other separators inside lines turned into spaces: {lines.separators_replaced:,}, "
             f"control characters removed: {lines.controls_removed:,}"
         )
+    if numbers.differing:
+        log.info(f"numbers not as in the line: {counted(numbers.differing, 'line')} (first line {numbers.first:,})")
     rate = max(seconds, 1e-9)
     log.info(
         f"{counted(counts.lines, 'line')} ({counts.blank:,} blank, {counts.cut:,} cut) in {duration(seconds)}: "

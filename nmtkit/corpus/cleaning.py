@@ -40,6 +40,20 @@ class Drops:
 
 
 @dataclass
+class CaseCounts:
+    """How many lines have letters of which there are capitals, and how many of them have a capital."""
+
+    cased: int = 0
+    capital: int = 0
+
+    def add(self, line: str) -> None:
+        """Count a line."""
+        capital = line != line.lower()
+        self.capital += capital
+        self.cased += capital or line != line.upper()
+
+
+@dataclass
 class CorpusCounts:
     """What became of one parallel text: read = kept + all drops."""
 
@@ -48,6 +62,9 @@ class CorpusCounts:
     kept: int = 0
     drops: dict[str, Drops] = field(default_factory=dict)
     characters: PairCounts = field(default_factory=PairCounts)
+    source_case: CaseCounts = field(default_factory=CaseCounts)
+    target_case: CaseCounts = field(default_factory=CaseCounts)
+    """Of the pairs that are kept."""
 
     def drop(self, reason: str, line: int) -> None:
         """Count a dropped pair."""
@@ -73,7 +90,7 @@ class Cleaner:
     def __init__(self, config: PrepareConfig, normalize: Normalizers, held_out: Sequence[SentencePair]) -> None:
         self._normalize = normalize
         self._filters = build_filters(config.filters, held_out)
-        self._invalid = invalid_lines(config)
+        self._invalid: Invalid = "mark" if config.invalid_utf8 == "drop" else "error"
 
     def no_drops(self) -> dict[str, Drops]:
         """Return a count of zero for each reason, in the order in which pairs are tried."""
@@ -93,18 +110,18 @@ class Cleaner:
                     break
             else:
                 counts.kept += 1
+                counts.source_case.add(pair.source)
+                counts.target_case.add(pair.target)
                 yield KeptPair(place, line, pair)
 
 
-def read_held_out(
-    text: ParallelText, config: PrepareConfig, normalize: Normalizers, counts: CorpusCounts
-) -> Iterator[KeptPair]:
-    """Yield the normalised pairs of a development or test set that have text on both sides; blank ones are counted."""
-    for line, raw in enumerate(text.pairs(counts.characters, invalid_lines(config)), start=1):
+def read_held_out(text: ParallelText, normalize: Normalizers, counts: CorpusCounts) -> Iterator[KeptPair]:
+    """Yield the normalised pairs of a development or test set that have text on both sides; blank ones are counted.
+
+    Raises EncodingError where a line is not UTF-8: no line of these is ever dropped, so none can be read otherwise.
+    """
+    for line, raw in enumerate(text.pairs(counts.characters), start=1):
         counts.read = line
-        if raw is None:
-            counts.drop(INVALID, line)
-            continue
         pair = normalize(raw)
         if pair.source.strip() and pair.target.strip():
             counts.kept += 1
@@ -122,8 +139,3 @@ def build_filters(configs: Sequence[FilterConfig], held_out: Iterable[SentencePa
         number = f"_{kinds[: place + 1].count(config.kind)}" if kinds.count(config.kind) > 1 else ""
         filters.append((f"{config.kind}{number}", config.build(held_out)))
     return filters
-
-
-def invalid_lines(config: PrepareConfig) -> Invalid:
-    """Return how lines that are not UTF-8 are to be read."""
-    return "mark" if config.invalid_utf8 == "drop" else "error"

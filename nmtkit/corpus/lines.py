@@ -26,7 +26,11 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _UNCLEAN = re.compile("[\x00-\x1f\x85\u2028\u2029\ud800-\udfff]")
 
 Invalid = Literal["error", "mark", "replace"]
-"""What becomes of a line that is not UTF-8: DataError, None in its place, or U+FFFD for each bad byte (counted)."""
+"""What becomes of a line that is not UTF-8: EncodingError, None in its place, or U+FFFD for each bad byte (counted)."""
+
+
+class EncodingError(DataError):
+    """A line that is not UTF-8, named by file, line and byte."""
 
 
 @dataclass
@@ -99,9 +103,9 @@ def decode(raw: bytes, name: str, counts: LineCounts, invalid: Invalid = "error"
         counts.first_invalid = counts.first_invalid or counts.lines
         counts.invalid_lines += 1
         if invalid == "error":
-            raise DataError(
+            raise EncodingError(
                 f"{name}, line {counts.lines}, byte {error.start + 1}: 0x{raw[error.start]:02x} is not UTF-8; "
-                'convert the file to UTF-8, or drop such pairs in prepare with prepare.invalid_utf8 = "drop"'
+                "convert the file to UTF-8"
             ) from None
     # Each bad byte becomes one lone surrogate, which no valid UTF-8 yields.
     text, bad = _SURROGATES.subn("\ufffd", raw.decode("utf-8", errors="surrogateescape"))
@@ -136,8 +140,17 @@ def raw_lines(path: Path) -> Iterator[bytes]:
         yield from split_lines(stream)
 
 
+def stream_lines(stream: io.BufferedReader, name: str) -> Iterator[bytes]:
+    """Yield the raw lines of a stream, plain or gzip, as they come; `name` is what messages call it.
+
+    Raises DataError where it cannot be read and where it is damaged gzip.
+    """
+    with reading(name), _unpacked(stream) as lines:
+        yield from split_lines(lines)
+
+
 def split_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the raw lines of a binary stream (a file, standard input) as they come, without line feed and BOM."""
+    """Yield the raw lines of a binary stream as they come, without line feed and BOM."""
     first = True
     for raw in stream:  # a binary stream is cut at 0x0A only
         yield (raw.removeprefix(BOM) if first else raw).removesuffix(b"\n")
@@ -159,24 +172,38 @@ def count_lines(path: Path) -> int:
 
 
 @contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Tell in a DataError why the file called `name` cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise DataError(f"{name} does not exist; check the name") from None
+    except IsADirectoryError:
+        raise DataError(f"{name} is a folder; give a file with one sentence a line") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{name} is a damaged gzip file ({error}); fetch or compress it again") from None
+    except OSError as error:
+        raise DataError(
+            f"{name} cannot be read: {error.strerror or error}; check its permissions and its disk"
+        ) from None
+
+
+@contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file, plain or gzip, and tell what is wrong with it in a DataError."""
-    try:
-        with path.open("rb") as plain:
-            packed = plain.peek(2)[:2] == GZIP
-            if not packed and path.suffix == ".gz" and plain.peek(1):
-                raise DataError(f"{path} is named .gz but is no gzip file; rename it or compress it")
-            if packed:
-                with gzip.open(plain, "rb") as unpacked:
-                    # GzipFile cuts lines in Python; a buffer around it does so in C.
-                    yield io.BufferedReader(cast(io.RawIOBase, unpacked), 1 << 16)
-            else:
-                yield plain
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist; check the name") from None
-    except IsADirectoryError:
-        raise DataError(f"{path} is a folder; give a file with one sentence a line") from None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{path} is a damaged gzip file ({error}); fetch or compress it again") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}; check its permissions") from None
+    with reading(str(path)), path.open("rb") as plain:
+        if path.suffix == ".gz" and plain.peek(2)[:2] not in (GZIP, b""):
+            raise DataError(f"{path} is named .gz but is no gzip file; rename it or compress it")
+        with _unpacked(plain) as lines:
+            yield lines
+
+
+@contextmanager
+def _unpacked(stream: io.BufferedReader) -> Iterator[BinaryIO]:
+    """Give the content of a stream, plain or gzip, which its first bytes tell."""
+    if stream.peek(2)[:2] != GZIP:
+        yield stream
+        return
+    with gzip.open(stream, "rb") as unpacked:
+        # GzipFile cuts lines in Python; a buffer around it does so in C.
+        yield io.BufferedReader(cast(io.RawIOBase, unpacked), 1 << 16)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, overload
 
 from nmtkit.corpus.lines import Invalid, LineCounts, clean, count_lines, decode, raw_lines, read_lines
 from nmtkit.corpus.pair import SentencePair
@@ -38,7 +38,15 @@ class ParallelText(NamedTuple):
             _check_counts(self.source, lines, self.target, count_lines(self.target))
         return lines
 
-    def pairs(self, counts: PairCounts, invalid: Invalid = "error") -> Iterator[SentencePair | None]:
+    @overload
+    def pairs(self, counts: PairCounts, invalid: Literal["error", "replace"] = "error") -> Iterator[SentencePair]: ...
+
+    @overload
+    def pairs(self, counts: PairCounts, invalid: Invalid) -> Iterator[SentencePair | None]: ...
+
+    def pairs(
+        self, counts: PairCounts, invalid: Invalid = "error"
+    ) -> Iterator[SentencePair] | Iterator[SentencePair | None]:
         """Yield the pairs in order, one for each line: None where invalid is "mark" and a side is not UTF-8.
 
         Raises DataError as `read_lines` does, where one file ends before the other (after counting the rest), and

@@ -14,7 +14,7 @@ import sentencepiece
 from nmtkit.corpus.lines import clean
 from nmtkit.corpus.segmenters import LONGEST_PIECE, Learned, Segmenter
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD, UNK
-from nmtkit.errors import CheckpointError, DataError
+from nmtkit.errors import CheckpointError, DataError, raise_terminated
 
 if TYPE_CHECKING:
     from nmtkit.corpus.segmenters import BpeConfig, UnigramConfig
@@ -85,16 +85,18 @@ class _LearnableLines:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C end the process at once: C++ code, minutes long here, does not listen to Python's handler."""
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Let signals end the process at once: C++ code, minutes long here, does not listen to Python's handlers."""
+    ours = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: raise_terminated}
+    usual = {number: handler for number, handler in ours.items() if signal.getsignal(number) is handler}
+    if threading.current_thread() is not threading.main_thread():
+        usual = {}
+    for number in usual:
+        signal.signal(number, signal.SIG_DFL)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
 
 
 def _explain(config: "BpeConfig | UnigramConfig", message: str, text: _LearnableLines, of: str) -> DataError:
@@ -126,8 +128,10 @@ class SentencePieceSegmenter(Segmenter):
         try:
             self._model.LoadFromSerializedProto(model)
             size = self._model.get_piece_size()
-            ours = all(size > id_ and self._model.id_to_piece(id_) == piece for id_, piece in CONTROLS.items())
-        except RuntimeError:
+            pieces = [self._model.id_to_piece(id_) for id_ in range(size)]
+            ours = size > len(CONTROLS) and all(pieces[id_] == piece for id_, piece in CONTROLS.items())
+            self._model.decode([UNK])
+        except (RuntimeError, UnicodeDecodeError):  # it parses where pieces, or what UNK shows as, are not UTF-8
             ours = False
         if not ours:
             raise CheckpointError(f"the vocabulary {name} is damaged or not made by nmtkit; run `nmtkit prepare` again")

@@ -34,6 +34,14 @@ class ParallelFiles(Section):
             yield Conflict("source", "source and target are needed both (or tsv alone)")
 
 
+class TestFiles(ParallelFiles):
+    """A test set: a parallel text whose pairs may be labelled."""
+
+    labels: str = Field(
+        "", description="File of what each pair is about (a domain, a phenomenon), one label a line, scored apart too."
+    )
+
+
 class CorpusConfig(Section):
     """Where the parallel texts lie."""
 
@@ -44,7 +52,7 @@ class CorpusConfig(Section):
         (), strict=False, description="Training corpora, [[corpus.train]] each; read in this order."
     )
     dev: ParallelFiles | None = Field(None, description="Development set, translated and scored during training.")
-    test: tuple[ParallelFiles, ...] = Field((), strict=False, description="Test sets, [[corpus.test]] each.")
+    test: tuple[TestFiles, ...] = Field((), strict=False, description="Test sets, [[corpus.test]] each.")
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report names given twice."""
@@ -74,6 +82,8 @@ class PrepareConfig(Section):
         256, ge=1, description="Training pairs with more pieces than this on a side are dropped, counted."
     )
     invalid_utf8: Literal["error", "drop"] = Field(
-        "error", description="Bytes that are not UTF-8: stop (error), or drop the pair, counted (drop)."
+        "error",
+        description="Bytes that are not UTF-8 in a training corpus: stop (error), or drop the pair, counted (drop). "
+        "Development and test sets lose no line, so they must be UTF-8.",
     )
     segmenter: SegmenterConfig = Field(BpeConfig(), description="How text becomes pieces.")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from nmtkit.corpus.cleaning import KeptPair
 from nmtkit.corpus.pair import SentencePair
+from nmtkit.errors import naming
 
 SAMPLE_SEED = 1
 """Which lines a vocabulary is learned from is part of the method, not of an experiment."""
@@ -15,7 +16,7 @@ SAMPLE_SEED = 1
 def write_spool(path: Path, pairs: Iterable[KeptPair]) -> str:
     """Write pairs and return the SHA-256 of their texts, hexadecimal; where they stood does not count towards it."""
     digest = hashlib.sha256()
-    with path.open("wb", buffering=1 << 20) as stream:
+    with naming(path), path.open("wb", buffering=1 << 20) as stream:
         for corpus, line, pair in pairs:
             text = f"{pair.source}\t{pair.target}\n".encode()  # clean text holds neither tab nor line feed
             digest.update(text)

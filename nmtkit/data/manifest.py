@@ -60,19 +60,19 @@ class Manifest:
     def save(self, path: Path) -> None:
         """Write the manifest."""
         content = {"format": FORMAT, "fingerprint": self.fingerprint, **asdict(self)}
+        content["checksum"] = digest(content)
         write_text(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest; an empty one where there is none, or none that this version understands."""
+    """Read a manifest; an empty one where there is none, or none that this version wrote just so."""
     try:
         content = json.loads(path.read_bytes())
-        if content["format"] != FORMAT:
+        if content.pop("checksum") != digest(content) or content["format"] != FORMAT:
             return Manifest()
         stages = {name: Stage(**stage) for name, stage in content["stages"].items()}
-        facts = {str(name): str(fact) for name, fact in content["facts"].items()}
-        return Manifest(facts, stages, complete=content["complete"] is True)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Manifest(content["facts"], stages, complete=content["complete"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Manifest()
 
 
@@ -82,6 +82,14 @@ def prepared(run: RunFolder) -> Manifest:
     if not manifest.fingerprint:
         raise DataError(f"{run.data} holds no data prepared to the end; run `nmtkit prepare` for this run folder")
     return manifest
+
+
+def usual_pieces(run: RunFolder) -> int:
+    """Return how many pieces nearly no source line trained on had more of; 0 where the run does not tell."""
+    try:
+        return int(load_manifest(run.manifest).stages["train"].report["usual_pieces"])
+    except (KeyError, TypeError, ValueError):
+        return 0
 
 
 def changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:

@@ -30,9 +30,10 @@ REMEDY = "run `nmtkit prepare` for this run folder again"
 class Sentences:
     """The sentences of one side, read from the disk as they are asked for. Opening costs the same for any size."""
 
-    def __init__(self, ids: NDArray[Any], offsets: NDArray[np.int64]) -> None:
+    def __init__(self, ids: NDArray[Any], offsets: NDArray[np.int64], name: str = "sentences in memory") -> None:
         self._ids = ids
         self._offsets = offsets
+        self._name = name
 
     @classmethod
     def open(cls, prefix: Path) -> "Sentences":
@@ -42,7 +43,7 @@ class Sentences:
         ids = _map(ids_file, "ids", ID_TYPES)
         if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids):
             raise DataError(f"{ids_file} and {offsets_file} do not belong together or are cut short; {REMEDY}")
-        return cls(ids, offsets)
+        return cls(ids, offsets, str(offsets_file))
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -56,7 +57,9 @@ class Sentences:
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
-        """Ids of each sentence."""
+        """Ids of each sentence. Raises DataError where offsets are damaged: opening does not look at all of them."""
+        if (self._offsets[1:] < self._offsets[:-1]).any():
+            raise DataError(f"{self._name}: damaged, a sentence ends before it begins; {REMEDY}")
         return np.diff(self._offsets).astype(np.int32)
 
 

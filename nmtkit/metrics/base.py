@@ -22,6 +22,9 @@ class Score(NamedTuple):
 class Metric(ABC):
     """A way to compare hypotheses with references, over a whole test set."""
 
+    patience: int | None = None
+    """Words of a line beyond which computing may take hours; None: never."""
+
     def __call__(self, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
         """Score the lines of a test set: hypothesis n answers reference n, and blank lines count.
 

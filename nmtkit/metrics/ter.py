@@ -34,7 +34,9 @@ class TerConfig(Section):
             asian_support=asian,
             case_sensitive=self.case_sensitive,
         )
-        return SacrebleuMetric(metric, higher_is_better=False, describe=_describe)
+        built = SacrebleuMetric(metric, higher_is_better=False, describe=_describe)
+        built.patience = 1_000  # shifts make the time grow faster than the square of the words
+        return built
 
 
 def _describe(score: Any) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 
 from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.run_folder import RunFolder
+from nmtkit.toml import shorten
 from nmtkit.training.settings import CheckpointConfig
 from nmtkit.training.state import Origin, TrainingState, comparable
 from nmtkit.training.tensor_folder import (
@@ -27,6 +28,7 @@ from nmtkit.training.tensor_folder import (
     read_json,
     read_tensors,
     remove_folder,
+    rewrite_state,
     write_folder,
 )
 from nmtkit.translation.settings import CHECKPOINT_CHOICES, CHECKPOINTS
@@ -64,9 +66,17 @@ def save_checkpoint(
 
     Raises CheckpointError where the disk has no room; what was there before then stays as it was.
     """
-    content = {"state": state.to_json(), "origin": asdict(origin), "regular": regular}
     tensors = {WEIGHTS: own_tensors(model), OPTIMIZER: _optimizer_tensors(model, optimizer)}
-    return write_folder(folder / f"{state.update:08d}", tensors, content)
+    return write_folder(folder / f"{state.update:08d}", tensors, _content(state, origin, regular))
+
+
+def save_score(folder: Path, state: TrainingState, origin: Origin, *, regular: bool) -> None:
+    """Write the score of a late validation into the checkpoint of this state, whose tensors stay as they are."""
+    rewrite_state(folder / f"{state.update:08d}", _content(state, origin, regular))
+
+
+def _content(state: TrainingState, origin: Origin, regular: bool) -> dict[str, Any]:
+    return {"state": state.to_json(), "origin": asdict(origin), "regular": regular}
 
 
 def own_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -115,13 +125,21 @@ def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 def load_optimizer(optimizer: Optimizer, model: nn.Module, file: Path) -> None:
     """Give the optimizer of this model back its tensors. Raises CheckpointError where the file does not fit."""
     stored = read_tensors(file)
-    places = {name: index for index, (name, _) in enumerate(model.named_parameters())}
+    places = {name: (index, parameter) for index, (name, parameter) in enumerate(model.named_parameters())}
     entries: dict[int, dict[str, Tensor]] = {}
     for key, tensor in stored.items():
         kind, _, name = key.partition(":")
         if name not in places:
-            raise CheckpointError(f"{file}: {name} is not a parameter of this model")
-        entries.setdefault(places[name], {})[kind] = tensor
+            raise CheckpointError(f"{file}: {shorten(name)} is not a parameter of this model")
+        index, parameter = places[name]
+        if tensor.dim() and tensor.shape != parameter.shape:  # a count of steps has no dimension
+            raise CheckpointError(
+                f"{file}: {shorten(key)} is {tuple(tensor.shape)}, but the parameter is {tuple(parameter.shape)}; "
+                "the file belongs to another model"
+            )
+        entries.setdefault(index, {})[kind] = tensor
+    if len({frozenset(entry) for entry in entries.values()}) > 1 or len(entries) not in (0, len(places)):
+        raise CheckpointError(f"{file}: damaged (some parameters have other tensors than the rest, or none)")
     optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
@@ -163,18 +181,21 @@ def newest_resumable(folder: Path, warn: Warn) -> Checkpoint | None:
 
     A damaged one is named in a warning and the one before it taken. Raises CheckpointError where all are damaged.
     """
-    folders = checkpoint_folders(folder)
-    for path in reversed(folders):
+    problems = []
+    for path in reversed(checkpoint_folders(folder)):
         try:
             checkpoint = read_state(path)
             check_tensors(path / OPTIMIZER)
         except CheckpointError as error:
-            warn(f"{error}; trying the checkpoint before it")
+            problems.append(str(error))
         else:
+            for problem in problems:
+                warn(f"{problem}; trying the checkpoint before it")
             return checkpoint
-    if folders:
+    if problems:
         raise CheckpointError(
-            f"{folder}: training can go on from none of its checkpoints; delete the folder to begin anew, "
+            "\n".join(problems)
+            + f"\n{folder}: training can go on from none of its checkpoints; delete the folder to begin anew, "
             "or train into another folder with --run"
         )
     return None
@@ -224,7 +245,7 @@ def check_vocabularies(weights: Path, source: str, target: str) -> None:
         trained = origin.get(f"{side}_vocabulary")
         if trained != fingerprint:
             raise CheckpointError(
-                f"{weights}: trained with the {side} vocabulary {str(trained)[:12]}, but the run folder's "
+                f"{weights}: trained with the {side} vocabulary {shorten(str(trained)[:12])}, but the run folder's "
                 f"{side}.model is {fingerprint[:12]}; bring back the {side}.model it was trained with, or train anew"
             )
 
@@ -274,6 +295,6 @@ def average_is_current(run: RunFolder, last_update: int, warn: Warn = unheard) -
         return int(read_json(run.average)["made_at"]) >= last_update
     except CheckpointError as error:
         warn(f"{error}; the average is left out")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         warn(f"{run.average / STATE}: damaged ({error!r}); the average is left out")
     return False

@@ -1,7 +1,6 @@
 """The learning curve: metrics.jsonl as one picture of perplexity, development score and learning rate."""
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +9,8 @@ from nmtkit.run_folder import replacing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LARGEST = 1e100
+"""Numbers beyond this cannot be drawn: the ends of their axis would be infinite."""
 SHOWN_RANGE = 60
 """Perplexities over this many times the lowest are cut off: the first updates would press all others flat."""
 
@@ -68,13 +69,13 @@ def read_records(metrics_file: Path) -> Records:
     for line in lines:
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if not isinstance(record, dict):
             continue
         if record.get("kind") == "average":
             records.average.append(record)
-        elif record.get("kind") in ("train", "validation") and isinstance(record.get("update"), int):
+        elif record.get("kind") in ("train", "validation") and _can_be_drawn(record.get("update"), int):
             kept: list[Record] = getattr(records, record["kind"])
             if kept and kept[-1]["update"] >= record["update"]:
                 for stale in (records.train, records.validation):
@@ -83,12 +84,17 @@ def read_records(metrics_file: Path) -> Records:
     return records
 
 
+def _can_be_drawn(value: Any, type_: Any) -> bool:
+    """Tell whether a value is a number of a size that leaves room to compute the limits of an axis."""
+    return isinstance(value, type_) and abs(value) <= LARGEST
+
+
 def _series(records: list[Record], key: str, *, positive: bool = False) -> Series:
-    """Return the finite values of a key, with their updates; with `positive`, those a log scale can show."""
+    """Return the values of a key that can be drawn, with their updates; with `positive`, those a log scale can show."""
     points = [
         (record["update"], record[key])
         for record in records
-        if isinstance(record.get(key), int | float) and math.isfinite(record[key]) and (record[key] > 0 or not positive)
+        if _can_be_drawn(record.get(key), int | float) and (record[key] > 0 or not positive)
     ]
     return Series([update for update, _ in points], [value for _, value in points])
 
@@ -120,13 +126,15 @@ def _draw_score(panel: "Axes", records: Records) -> None:
     """Draw the development score, its best value and, as a level, that of the averaged weights."""
     scored = _series(records.validation, "score")
     name = next((str(record["metric"]) for record in records.validation if record.get("metric")), "score")
+    name = name.replace("$", r"\$")  # which begins a formula
     _line(panel, scored, GREEN, f"{name}, development", marked=True)
     best = [record["update"] for record in records.validation if record.get("best")]
     if best and best[-1] in scored.updates:
         value = scored.values[scored.updates.index(best[-1])]
         label = f"best: {value:.2f} at update {best[-1]:,}"
         panel.plot(best[-1], value, "*", color=GREEN, markersize=14, label=label)
-    if records.average and isinstance(level := records.average[-1].get("score"), int | float):
+    level = records.average[-1].get("score") if records.average else None
+    if isinstance(level, int | float) and _can_be_drawn(level, int | float):
         label = f"averaged weights: {level:.2f}"
         panel.axhline(level, color=GREY, linestyle="--", linewidth=1.2, label=label)
     panel.set_ylabel(name)

@@ -79,7 +79,7 @@ class Reporter:
 
     def open(self, state: TrainingState, *, average_stands: bool) -> None:
         """Begin behind `state`: what files say of later updates comes from a training that was cut off, and goes."""
-        drop_later_records(self._run.metrics, state.update, average_stands=average_stands)
+        drop_later_records(self._run.metrics, state.update, validated=state.validated, average_stands=average_stands)
         self._metrics = MetricsWriter(self._run.metrics)
         if self._tensorboard:
             self._events = open_events(self._run.tensorboard, state.update + 1)

@@ -23,8 +23,8 @@ class Interrupted(NmtkitError):  # noqa: N818  what happened is no error
         self.exit_code = 128 + received
 
 
-class Abandoned(Exception):  # noqa: N818  what happened is no error
-    """Raised by the first signal inside `Interruption.abandoning`."""
+class Abandoned(BaseException):
+    """Raised by the first signal inside `Interruption.abandoning`. No `except Exception` on the way swallows it."""
 
 
 class Interruption:

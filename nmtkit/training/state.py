@@ -1,6 +1,8 @@
 """TrainingState: where training stands. With the weights and the optimizer it is all that a resume needs."""
 
+import math
 import platform
+import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self, get_args
 
@@ -64,11 +66,11 @@ class TrainingState:
         state = cls(**{**content, **scores})
         numbers = {name: value for name, value in vars(state).items() if name not in scores}
         for name, value in numbers.items():
-            if type(value) not in ((int, float) if name == "seconds" else (int,)) or value < 0:
+            if type(value) not in ((int, float) if name == "seconds" else (int,)) or not 0 <= value < math.inf:
                 raise TypeError(f"{name} = {value!r}")
         for name, score in scores.items():
-            if score is not None and type(score.value) not in (int, float):
-                raise TypeError(f"{name} = {score.value!r}")
+            if score is not None and not (type(score.value) in (int, float) and abs(score.value) <= sys.float_info.max):
+                raise TypeError(f"the value of {name} is no finite number")
         return state
 
 

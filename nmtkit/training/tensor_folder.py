@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from nmtkit.errors import CheckpointError
-from nmtkit.run_folder import sync
+from nmtkit.run_folder import sync, write_text
 
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
@@ -28,15 +28,26 @@ def write_folder(target: Path, files: Mapping[str, Mapping[str, Tensor]], state:
     with _temporary_folder(target) as temporary:
         for name, tensors in files.items():
             save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, temporary / name)
-        (temporary / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
+        (temporary / STATE).write_text(_to_text(state), encoding="utf-8")
         for path in temporary.iterdir():
             sync(path)
         sync(temporary)
-        if target.exists():
-            remove_folder(target)
+        # The old one is deleted last: that takes time in which a kill would leave neither.
+        old = _rename_away(target) if target.exists() else None
         temporary.rename(target)
         sync(target.parent)
+        if old is not None:
+            shutil.rmtree(old)
     return target
+
+
+def rewrite_state(folder: Path, state: Mapping[str, Any]) -> None:
+    """Replace the state.json of a folder; its tensors stay."""
+    write_text(folder / STATE, _to_text(state))
+
+
+def _to_text(state: Mapping[str, Any]) -> str:
+    return json.dumps(state, indent=2) + "\n"
 
 
 @contextmanager
@@ -66,23 +77,30 @@ def _check_room(folder: Path, files: Mapping[str, Mapping[str, Tensor]]) -> None
 
 def remove_folder(folder: Path) -> None:
     """Delete a folder; a kill in between leaves a temporary name, never half a checkpoint."""
+    shutil.rmtree(_rename_away(folder))
+
+
+def _rename_away(folder: Path) -> Path:
     doomed = folder.with_name(f".{folder.name}.{os.getpid()}.old.tmp")
     shutil.rmtree(doomed, ignore_errors=True)
     folder.rename(doomed)
-    shutil.rmtree(doomed)
+    return doomed
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Delete the temporary folders that a kill or a full disk left behind."""
+    """Delete the temporary files and folders that a kill or a full disk left behind."""
     for path in folder.glob(".*.tmp"):
-        shutil.rmtree(path, ignore_errors=True)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def read_json(folder: Path) -> dict[str, Any]:
     """Return what state.json of a checkpoint or average holds. Raises CheckpointError, naming the file."""
     try:
         content = json.loads((folder / STATE).read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder / STATE}: missing or damaged ({error})") from error
     if not isinstance(content, dict):
         raise CheckpointError(f"{folder / STATE}: damaged (not a JSON object)")

@@ -21,7 +21,7 @@ from nmtkit.log import Log
 from nmtkit.models.base import Model
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.averaging import choose_last, mean_weights, write_average
-from nmtkit.training.checkpoints import average_is_current, copy_weights, prune, save_checkpoint
+from nmtkit.training.checkpoints import average_is_current, copy_weights, prune, save_checkpoint, save_score
 from nmtkit.training.precision import Precision, autocast
 from nmtkit.training.reporting import Reporter, UpdateResult
 from nmtkit.training.settings import TrainConfig
@@ -199,7 +199,8 @@ class Trainer:
         asked = self.place.interruption.received is not None
         if ending or asked or self._checkpoint_is_due() or (best and self.config.checkpoints.keep_best):
             self._save()
-        self._stop_if_asked()
+        if asked:  # and not by a signal since, behind which no checkpoint may have been written
+            self._stop_if_asked()
         return ending
 
     def _validation_is_due(self) -> bool:
@@ -228,7 +229,7 @@ class Trainer:
         """Validate a checkpoint that a signal left without its score, and write the score into it."""
         self._validate()
         self._stop_if_asked()
-        self._save()
+        save_score(self.place.run.checkpoints, self.state, self.origin, regular=self._checkpoint_is_due())
 
     def _attempt(self, work: Callable[[], T]) -> T | None:
         """Do work that a signal may cut off, and return what it returns; None, where `_stop_if_asked` must follow."""
@@ -241,10 +242,8 @@ class Trainer:
     def _stop_if_asked(self) -> None:
         received = self.place.interruption.received
         if received is not None:
-            raise Interrupted(
-                f"stopped by {received.name} behind update {self.state.update:,}; the same command goes on from there",
-                received,
-            )
+            stands = f"behind update {self.state.update:,}; the same command goes on from there"
+            raise Interrupted(f"stopped by {received.name} {stands}", received)
 
     def _save(self) -> None:
         """Write a checkpoint of the state and delete those not to be kept."""
@@ -258,9 +257,10 @@ class Trainer:
         """Validate where that was cut off, average the newest checkpoints and validate the average."""
         if self.validator is not None and self.state.validated < self.state.update:
             self._validate_late()
+        run = self.place.run
+        prune(run.checkpoints, self.config.checkpoints, self.state.update)  # a kill may have come before that
         if self.config.checkpoints.average == 0:
             return
-        run = self.place.run
         chosen = choose_last(run, self.config.checkpoints.average, self.place.log.warn)
         means = mean_weights([checkpoint.folder / WEIGHTS for checkpoint in chosen])
         copy_weights(self.model, means)

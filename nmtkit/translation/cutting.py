@@ -25,6 +25,11 @@ def cut(pieces: Sequence[str], maximum: int) -> list[int]:
     return [*ends, len(pieces)]
 
 
+def holds_several(pieces: Sequence[str]) -> bool:
+    """Tell whether a sentence ends within the pieces, so that another one follows."""
+    return any(_ends_sentence(pieces, 0, place) for place in range(1, len(pieces)))
+
+
 def _last_cut(pieces: Sequence[str], begin: int, latest: int) -> int:
     places = range(latest, begin, -1)
     for place in places:

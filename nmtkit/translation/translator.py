@@ -13,7 +13,7 @@ from nmtkit.corpus.vocabulary import UNK
 from nmtkit.data.batch import collate
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.search.base import Hypothesis
-from nmtkit.translation.cutting import cut
+from nmtkit.translation.cutting import cut, holds_several
 from nmtkit.translation.settings import TranslateConfig
 
 BLANK = Hypothesis(ids=(), log_probability=0.0, score=0.0, finished=True)
@@ -30,6 +30,10 @@ class TranslationCounts:
     """Lines longer than `max_pieces`, translated in parts."""
     first_cut: int = 0
     """The first of them, counted from 1; 0: none."""
+    paragraphs: int = 0
+    """Lines of several sentences that are longer than what was trained on."""
+    first_paragraph: int = 0
+    """The first of them, counted from 1; 0: none."""
     pieces: int = 0
     """Source pieces translated."""
     unknown: int = 0
@@ -44,6 +48,9 @@ class LineTranslator:
     with a space: the i-th best of the line is made of the i-th best of every part, and log-probabilities and
     scores are added. No text holds a tab or a character that anyone takes for a line end.
     """
+
+    usual_pieces: int = 0
+    """Pieces that nearly no line trained on had more of; 0 where that is not known."""
 
     def __init__(
         self,
@@ -101,12 +108,20 @@ class LineTranslator:
         if not ids:
             self.counts.blank += 1
             return []
-        if len(ids) <= self.config.max_pieces:
-            return [ids]
-        self.counts.cut += 1
-        self.counts.first_cut = self.counts.first_cut or self.counts.lines
-        ends = cut(self.source_segmenter.pieces(ids), self.config.max_pieces)
-        return [ids[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+        ends = [len(ids)]
+        if len(ids) > self.config.max_pieces:
+            self.counts.cut += 1
+            self.counts.first_cut = self.counts.first_cut or self.counts.lines
+            ends = cut(self.source_segmenter.pieces(ids), self.config.max_pieces)
+        parts = [ids[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+        if any(self._is_paragraph(part) for part in parts):
+            self.counts.paragraphs += 1
+            self.counts.first_paragraph = self.counts.first_paragraph or self.counts.lines
+        return parts
+
+    def _is_paragraph(self, ids: list[int]) -> bool:
+        """Tell whether text is of several sentences and longer than what was trained on: sentences may get lost."""
+        return 0 < self.usual_pieces < len(ids) and holds_several(self.source_segmenter.pieces(ids))
 
     def _search(self, sentences: Sequence[list[int]]) -> list[list[Hypothesis]]:
         """Return the hypotheses, with text, of sentences of ids, computed in batches of like length."""

@@ -10,7 +10,6 @@
 #   --set KEY=VALUE    a setting that wins over the file
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
 
 config=$here/nmtkit.toml
 data=()
@@ -38,12 +37,8 @@ files=$("${PYTHON:-python3}" "$here/fetch.py" ${data[@]+"${data[@]}"})
 
 # The nmtkit on the path, else the one in the repository's environment, which is made where there is none.
 if ! command -v nmtkit > /dev/null; then
-    if [ ! -x "$root/.venv/bin/nmtkit" ]; then
-        say "no nmtkit on the path: installing it into $root/.venv"
-        "${PYTHON:-python3}" -m venv "$root/.venv"
-        "$root/.venv/bin/python" -m pip install --quiet --editable "$root"
-    fi
-    PATH=$root/.venv/bin:$PATH
+    programs=$("$here/../set-up")
+    PATH=$programs:$PATH
 fi
 
 experiment=(--config "$config" --run "$run" --set "corpus.folder=$files" ${settings[@]+"${settings[@]}"})

@@ -38,7 +38,7 @@ def test_the_paper_s_numbers(tmp_path):
 def test_never_overwrites(tmp_path):
     path = tmp_path / "nmtkit.toml"
     path.write_text("mine")
-    with pytest.raises(ConfigError, match=r"nmtkit\.toml: exists already; remove it, or choose another folder"):
+    with pytest.raises(ConfigError, match=r"nmtkit\.toml: exists already, with other content; remove it, or"):
         init(tmp_path, Log(), source="en", target="de", preset="tiny")
     assert path.read_text() == "mine"
 
@@ -86,9 +86,18 @@ def test_sample(tmp_path, capsys):
 def test_sample_never_overwrites(tmp_path, name):
     (tmp_path / "data").mkdir()
     (tmp_path / name).write_text("mine")
-    with pytest.raises(ConfigError, match=rf"{name}: exists already; remove it, or choose another folder"):
+    with pytest.raises(ConfigError, match=rf"{name}: exists already, with other content; remove it, or"):
         init_sample(tmp_path, Log())
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [name.rpartition("/")[2]]
+
+
+def test_called_again_writes_only_what_is_missing(tmp_path):
+    init_sample(tmp_path, Log())
+    (tmp_path / "data" / "train.de").unlink()
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    init_sample(tmp_path, Log())
+    assert (tmp_path / "data" / "train.de").exists()
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
 
 
 def test_says_what_next_on_stderr(tmp_path, capsys):

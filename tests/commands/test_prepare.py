@@ -467,6 +467,21 @@ def test_the_plan_is_that_of_the_first_epoch(project: Project, capfd: pytest.Cap
     assert f"first epoch: {len(plan)} updates of {reported['tensors']} tensors" in capfd.readouterr().err
 
 
+def test_the_report_says_how_long_nearly_all_lines_are(project: Project) -> None:
+    project.prepare()
+    lengths = sorted(PairStore.open(project.run.data, "train").source.lengths)
+    assert project.report()["train"]["usual_pieces"] == lengths[-1]
+
+
+def test_text_in_lower_case_is_warned_of(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    project.append(b"".join(b"Bird %d\n" % number for number in range(3)), b"vogel\n" * 3)
+    project.prepare()
+    said = capfd.readouterr().err
+    assert "toy, source: " not in said  # three lines of 203 have a capital
+    assert "warning: toy, target: 0 of 203 lines have a capital letter, so the model will not know capitals; " in said
+    assert project.report()["corpora"][0]["source_case"] == {"cased": 203, "capital": 3}
+
+
 def test_the_dev_report_tells_what_is_lost_and_left_out(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     project.append("a 犬 bird\n\n".encode() + b"the " * 80 + b"\n", b"ein vogel\nx\nder\n", name="dev")
     project.prepare()

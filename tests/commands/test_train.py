@@ -16,6 +16,7 @@ from nmtkit.commands.prepare import prepare
 from nmtkit.commands.train_summary import parameters_by_part
 from nmtkit.config import load
 from nmtkit.corpus.lines import read_lines
+from nmtkit.data.manifest import load_manifest
 from nmtkit.errors import CheckpointError, ConfigError, DataError
 from nmtkit.log import Log
 from nmtkit.models.transformer.settings import TransformerConfig
@@ -97,6 +98,20 @@ def test_the_logged_score_is_that_of_translate_and_score(trained: Project, tmp_p
     assert f"{logged['score']:.2f}" == f"{score.value:.2f}"
     assert logged["score"] == pytest.approx(score.value)
     assert logged["signature"] == score.signature
+
+
+def test_the_logged_score_is_that_of_translate_and_score_where_it_is_not_zero(fresh: Project, tmp_path: Path) -> None:
+    """After a few updates BLEU is zero whatever is scored; chrF is not."""
+    from nmtkit.commands.translate import translate
+
+    fresh.train("score.metrics=[{kind='chrf'}]", "train.stop.updates=4", "train.checkpoints.average=0")
+    output = tmp_path / "dev.de"
+    config = fresh.config("score.metrics=[{kind='chrf'}]")
+    translate(fresh.run, config, Log("quiet"), source=fresh.folder / "dev.en", output=output, device="cpu")
+    score = config.score.metrics[0].build("de")(list(read_lines(output)), list(read_lines(fresh.folder / "dev.de")))
+    (logged,) = fresh.records("validation")
+    assert score.value > 1
+    assert logged["score"] == pytest.approx(score.value)
 
 
 def test_a_trained_run_translates(trained: Project) -> None:
@@ -294,9 +309,9 @@ def test_the_development_set_must_be_there(fresh: Project) -> None:
 
 
 def test_a_development_set_given_later_must_be_prepared(fresh: Project, tmp_path: Path) -> None:
-    manifest = json.loads(fresh.run.manifest.read_text())
-    del manifest["stages"]["dev"]
-    fresh.run.manifest.write_text(json.dumps(manifest))
+    manifest = load_manifest(fresh.run.manifest)
+    del manifest.stages["dev"]
+    manifest.save(fresh.run.manifest)
     with pytest.raises(DataError, match=r"corpus\.dev is not prepared"):
         fresh.train()
 
@@ -393,6 +408,40 @@ def test_a_signal_in_a_validation_cuts_it_off_and_the_resume_makes_up_for_it(fre
     assert (state["validated"], state["best_update"]) == (4, 4)
     for name in (4, 8, "average"):
         assert same(fresh.weights(name), trained.weights(name))
+
+
+def test_a_late_validation_writes_its_score_and_nothing_else(fresh: Project) -> None:
+    """A checkpoint that is written anew could be lost by a kill in between."""
+    with (
+        patch.object(Validator, "__call__", during(Validator, "__call__", signal.SIGTERM)),
+        pytest.raises(Interrupted),
+    ):
+        fresh.train("train.stop.updates=4")
+    folder = fresh.run.checkpoints / "00000004"
+    before = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    fresh.train("train.stop.updates=4")
+    changed = {path.name for path in folder.iterdir() if before[path.name] != path.stat().st_ino}
+    assert changed == {"state.json"}
+    assert json.loads((folder / "state.json").read_text())["state"]["validated"] == 4
+
+
+def test_a_signal_between_validation_and_checkpoint_stops_behind_the_next_update(fresh: Project) -> None:
+    """Training does not say that it stands where no checkpoint was written."""
+    is_due, sent = Trainer._checkpoint_is_due, []
+
+    def signalled(self: Trainer) -> bool:
+        if not sent:
+            sent.append(self.state.update)
+            os.kill(os.getpid(), signal.SIGTERM)
+        return is_due(self)
+
+    with (
+        patch.object(Trainer, "_checkpoint_is_due", signalled),
+        pytest.raises(Interrupted, match="stopped by SIGTERM behind update 2; the same command goes on"),
+    ):
+        fresh.train()
+    assert sent == [1]
+    assert fresh.updates() == [2]
 
 
 def test_a_signal_at_the_start_stops_before_the_first_update(fresh: Project) -> None:

@@ -121,6 +121,13 @@ def test_long_lines_are_answered_counted_and_named(
     assert "3 lines (0 blank, 1 cut) in " in error
 
 
+def test_lines_whose_numbers_change_are_counted(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translated(run, tmp_path, b"a dog\n7 dogs\n\n8 birds\n")
+    assert "numbers not as in the line: 2 lines (first line 2)" in capsys.readouterr().err
+
+
 def test_strict_fails_behind_the_last_line(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
     assert translated(run, tmp_path, TEXT, strict=True) == expected
     with pytest.raises(DataError, match="--strict: 0 lines cut and 1 not UTF-8") as refused:

@@ -78,6 +78,6 @@ def test_held_out_pairs_are_normalised_and_blank_ones_counted(tmp_path: Path) ->
     dev = text(tmp_path, "dev", [(b" a  b", b"c"), (b"", b"x"), (b"y", b" "), (b"d", b"e")])
     config = PrepareConfig()
     counts = CorpusCounts("dev")
-    pairs = list(read_held_out(dev, config, Normalizers(config, LANGUAGES), counts))
+    pairs = list(read_held_out(dev, Normalizers(config, LANGUAGES), counts))
     assert pairs == [KeptPair(0, 1, SentencePair("a b", "c")), KeptPair(0, 4, SentencePair("d", "e"))]
     assert (counts.read, counts.kept, counts.drops) == (4, 2, {"blank": Drops(2, [2, 3])})

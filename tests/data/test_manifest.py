@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from nmtkit.data.manifest import Manifest, Stage, changes, digest, load_manifest, prepared
+from nmtkit.data.manifest import Manifest, Stage, changes, digest, load_manifest, prepared, usual_pieces
 from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder
 
@@ -61,6 +61,17 @@ def test_unfinished_data_cannot_be_trained_on(tmp_path: Path) -> None:
     manifest.save(run.manifest)
     with pytest.raises(DataError, match=r"holds no data prepared to the end; run `nmtkit prepare`"):
         prepared(run)
+
+
+@pytest.mark.parametrize(
+    ("report", "pieces"),
+    [({"usual_pieces": 41}, 41), ({}, 0), ({"usual_pieces": "many"}, 0), ({"usual_pieces": []}, 0)],
+)
+def test_how_long_training_lines_were_may_be_unknown(tmp_path: Path, report: dict[str, object], pieces: int) -> None:
+    run = RunFolder(tmp_path)
+    assert usual_pieces(run) == 0
+    Manifest({}, {"train": Stage("key", report=report)}).save(run.manifest)
+    assert usual_pieces(run) == pieces
 
 
 def test_changes_name_what_is_new_gone_and_different() -> None:

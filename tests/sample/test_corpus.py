@@ -1,4 +1,3 @@
-import hashlib
 import math
 import os
 import random
@@ -11,7 +10,7 @@ import pytest
 import sacrebleu
 
 from nmtkit.corpus.filters import DuplicateConfig, LengthConfig, OverlapConfig, RatioConfig
-from nmtkit.sample import LABELS, PHENOMENA, Sample, generate, write_sample
+from nmtkit.sample import LABELS, PHENOMENA, Sample, files_of, generate
 from nmtkit.sample.corpus import HELD_OUT, RULES, held_out, tokens
 from nmtkit.sample.draw import Draw, NoWordError
 from nmtkit.sample.lexicon import lexicon
@@ -130,20 +129,24 @@ def test_one_english_sentence_has_one_german():
     assert [english for english, several in germans.items() if len(several) > 1] == []
 
 
-def test_same_seed_same_bytes_whatever_the_hash_seed(tmp_path):
+def test_same_seed_same_bytes_whatever_the_hash_seed():
     program = (
-        "import sys; from pathlib import Path; from nmtkit.sample import *;"
-        "write_sample(generate(3, train=400, dev=10, test=20), Path(sys.argv[1]))"
+        "import hashlib; from nmtkit.sample import *\n"
+        "for name, text in files_of(generate(3, train=400, dev=10, test=20)).items():\n"
+        "    print(name, hashlib.sha256(text.encode()).hexdigest())"
     )
-    digests = []
+    printed = []
     for hash_seed in ("1", "2"):
-        folder = tmp_path / hash_seed
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        subprocess.run([sys.executable, "-c", program, folder], env=environment, check=True)
-        names = sorted(path.name for path in folder.iterdir())
-        assert names == sorted(["dev.de", "dev.en", LABELS, "test.de", "test.en", "train.de", "train.en"])
-        digests.append([hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names])
-    assert digests[0] == digests[1]
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        )
+        printed.append(done.stdout)
+    assert [line.split()[0] for line in printed[0].split("\n")[:-1]] == [
+        *("train.en", "train.de", "dev.en", "dev.de", "test.en", "test.de"),
+        LABELS,
+    ]
+    assert printed[0] == printed[1]
 
 
 def test_another_seed_another_corpus():
@@ -151,14 +154,14 @@ def test_another_seed_another_corpus():
     assert [labelled.pair for labelled in one.train] != [labelled.pair for labelled in other.train]
 
 
-def test_files(tmp_path):
+def test_files():
     small = generate(1, train=100, dev=5, test=10)
-    write_sample(small, tmp_path)
+    files = files_of(small)
     for name, part in zip(Sample._fields, small, strict=True):
         for side, ending in ((0, "en"), (1, "de")):
-            lines = (tmp_path / f"{name}.{ending}").read_text(encoding="utf-8").split("\n")
+            lines = files[f"{name}.{ending}"].split("\n")
             assert lines == [*(one.pair[side] for one in part), ""]
-    assert (tmp_path / LABELS).read_text().split("\n") == [*(one.phenomenon for one in small.test), ""]
+    assert files[LABELS].split("\n") == [*(one.phenomenon for one in small.test), ""]
 
 
 def nearest(train, test):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmtkit.translation.cutting import cut
+from nmtkit.translation.cutting import cut, holds_several
 
 
 def parts(text: str, maximum: int) -> list[str]:
@@ -42,3 +42,18 @@ def test_parts_are_in_order_whole_and_short_enough(pieces: list[str], maximum: i
     ends = cut(pieces, maximum)
     assert ends[-1] == len(pieces)
     assert all(1 <= after - before <= maximum for before, after in pairwise([0, *ends])) or not pieces
+
+
+@pytest.mark.parametrize(
+    ("text", "several"),
+    [
+        ("▁A|▁b|.", False),
+        ("▁A|.|▁B|.", True),
+        ('▁A|.|"|▁B', True),
+        ("▁3|.|5", False),
+        ("▁你|好|。|再|见", True),
+        ("", False),
+    ],
+)
+def test_several_sentences(text: str, several: bool) -> None:
+    assert holds_several(text.split("|")) == several

@@ -234,6 +234,21 @@ def test_a_failing_search_leaves_the_model_as_it_was(segmenter: Segmenter) -> No
     assert asked.model.training
 
 
+def test_lines_of_several_sentences_longer_than_what_was_trained_on_are_counted(segmenter: Segmenter) -> None:
+    lines = ["the dog . a bird .", "the old dog sees a green bird today", "", "the dog . a bird sees a fox . the fox ."]
+    asked = translator(segmenter)
+    asked.translate(lines)
+    assert asked.counts.paragraphs == 0  # nothing is known of the training
+    lengths = [len(ids) for ids in segmenter.encode(lines)]
+    asked.usual_pieces = lengths[0]
+    asked.translate(lines)
+    assert (asked.counts.paragraphs, asked.counts.first_paragraph) == (1, 8)
+    cut = translator(segmenter, max_pieces=lengths[0])
+    cut.usual_pieces = lengths[0]
+    cut.translate(lines)
+    assert cut.counts.paragraphs == 0
+
+
 def test_one_string_instead_of_a_list_is_refused(segmenter: Segmenter) -> None:
     with pytest.raises(TypeError, match=r"write \[line\]"):
         translator(segmenter).translate("a dog")

@@ -1,0 +1,39 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_SETTINGS = "Settings"
+"""The group of options, in the help, that say which settings and which run are meant."""
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Config file.  [default: nmtkit.toml]", rich_help_panel=_SETTINGS),
+]
+RunPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--run", metavar="DIR", help="Run folder.  [default: run, beside the config file]", rich_help_panel=_SETTINGS
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting that wins over the config file, as train.seed=3; repeatable.",
+        rich_help_panel=_SETTINGS,
+    ),
+]
+Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: auto, cpu, cuda or cuda:N.")]
+Checkpoint = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Weights: auto, average, best, last, or the number of an update.")
+]
+Quiet = Annotated[
+    bool | None,
+    typer.Option(
+        "--quiet/--verbose", "-q/-v", help="Say only what must be known / say everything.", show_default=False
+    ),
+]

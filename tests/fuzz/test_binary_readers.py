@@ -1,0 +1,183 @@
+"""Packed sentences, vocabularies and weights are whole, or refused by name."""
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from toy.corpora import count_sentences, sentence_pair
+from toy.models import build
+from toy.projects import Project, same
+from toy.training import ORIGIN, WIDTH_16, train_config
+
+from fuzz import oracle
+from fuzz.cases import each_tier, try_cases
+from fuzz.damage import Damage, altered, damages
+from fuzz.messages import check_message
+from fuzz.text import documents, lines
+from nmtkit.corpus.lines import clean
+from nmtkit.corpus.segmenters import BpeConfig, UnigramConfig, learn_segmenter, open_segmenter
+from nmtkit.data.batching import plan_epoch, summarize
+from nmtkit.data.settings import BatchConfig
+from nmtkit.data.store import HEADER_BYTES, PairStore, prefixes, side_files
+from nmtkit.errors import CheckpointError, DataError
+from nmtkit.training.checkpoints import copy_weights, load_optimizer, load_weights, own_tensors, save_checkpoint
+from nmtkit.training.state import TrainingState
+from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, check_tensors
+
+
+@each_tier
+def test_packed_sentences(tier: str, fresh: Project) -> None:
+    """Lengths that no packing can have made are told; an epoch over the others holds every pair."""
+    files = [file for prefix in prefixes(fresh.run.data, "train") for file in side_files(prefix)]
+    written = {file: file.read_bytes() for file in files}
+    pairs = len(PairStore.open(fresh.run.data, "train"))
+    crossed = struct.pack("<q", 10**12)
+    offsets = written[files[1]]
+
+    @given(file=st.sampled_from(files), damage=damages())
+    @example(file=files[1], damage=lambda whole: whole[: HEADER_BYTES + 8] + crossed + whole[HEADER_BYTES + 16 :])
+    @example(file=files[1], damage=lambda whole: whole[:HEADER_BYTES])
+    @example(file=files[0], damage=lambda _: b"")
+    @example(file=files[0], damage=lambda _: offsets)
+    @example(file=files[0], damage=lambda whole: whole)
+    def check(file: Path, damage: Any) -> None:
+        file.unlink()  # a new file: the old one may still be mapped
+        file.write_bytes(damage(written[file]))
+        try:
+            store = PairStore.open(fresh.run.data, "train")
+            source, target = store.source.lengths, store.target.lengths
+        except DataError as error:
+            check_message(error, fresh.run.data, "run `nmtkit prepare`")
+        else:
+            assert len(store) == pairs
+            for side, lengths in ((store.source, source), (store.target, target)):
+                assert [len(side[place]) for place in range(pairs)] == lengths.tolist()
+            plan = plan_epoch(
+                source, target, BatchConfig(tokens_per_update=400, tokens_per_tensor=200), seed=1, epoch=0
+            )
+            assert sum(update.pairs for update in plan) == pairs
+            assert summarize(plan, source, target).source_tokens == int(source.sum()) + pairs
+        file.write_bytes(written[file])
+
+    try_cases(check, tier)
+
+
+@each_tier
+def test_a_vocabulary(tier: str) -> None:
+    """A damaged one is refused, or works: any line becomes ids that it holds, and ids become one line."""
+    text = [side for number in range(0, count_sentences(), 97) for side in sentence_pair(number)]
+    configs = (
+        BpeConfig(vocabulary_size=120, byte_fallback=False),
+        BpeConfig(vocabulary_size=330),
+        UnigramConfig(vocabulary_size=80, byte_fallback=False),
+    )
+    models = [learn_segmenter(config, text).model for config in configs]
+
+    @given(model=st.one_of(damaged(models), damaged(models), documents(3)), line=lines())
+    @example(model=models[0], line=b"")
+    @example(model=models[0].replace(b"<pad>", b"<p\xffd>"), line=b"")
+    @example(model=models[0].replace(b"\xe2\x96\x81the", b"\xe2\x96\x81\xffhe"), line=b"the dog")
+    def check(model: bytes, line: bytes) -> None:
+        try:
+            segmenter = open_segmenter(model, "NAME.model")
+        except CheckpointError as error:
+            check_message(error, "NAME.model", "run `nmtkit prepare` again")
+            assert model not in models
+            return
+        (ids,) = segmenter.encode([clean(line.decode("utf-8", "replace"))])
+        assert all(0 <= id_ < segmenter.size for id_ in ids)
+        assert len(segmenter.pieces(ids)) == len(ids)
+        returned = segmenter.decode([ids, range(segmenter.size), []])
+        assert len(returned) == 3
+        assert all(oracle.is_one_line(text) for text in returned)
+
+    try_cases(check, tier)
+
+
+def damaged(wholes: list[bytes]) -> st.SearchStrategy[bytes]:
+    """Return damaged contents of some files."""
+    return st.builds(lambda damage, whole: damage(whole), damages(), st.sampled_from(wholes))
+
+
+def damages_of_tensors(whole: bytes) -> st.SearchStrategy[Damage]:
+    """Return functions that damage any bytes of a file of tensors, or the JSON of its header."""
+    (size,) = struct.unpack("<Q", whole[:8])
+    headers = altered(json.loads(whole[8 : 8 + size]))
+    return st.one_of(damages(), damages(), st.builds(with_header, headers), documents(2).map(instead))
+
+
+def with_header(header: Any) -> Damage:
+    """Return a function that gives the tensors another header."""
+    text = json.dumps(header).encode()
+
+    def damage(whole: bytes) -> bytes:
+        (size,) = struct.unpack("<Q", whole[:8])
+        return struct.pack("<Q", len(text)) + text + whole[8 + size :]
+
+    return damage
+
+
+def instead(content: bytes) -> Damage:
+    """Return a function that puts something else in the place of a file."""
+    return lambda _: content
+
+
+def unchanged(content: bytes) -> bytes:
+    """Damage nothing."""
+    return content
+
+
+@each_tier
+def test_weights(tier: str, tmp_path: Path) -> None:
+    """Damaged tensors are refused by name before any weight changes, or fit."""
+    model = build(WIDTH_16)
+    config = train_config().optimizer
+
+    def step(optimizer: torch.optim.Optimizer) -> None:
+        for parameter in model.parameters():
+            parameter.grad = torch.zeros_like(parameter)
+        optimizer.step()
+
+    optimizer = config.build(model.parameters())
+    step(optimizer)
+    folder = save_checkpoint(tmp_path, model, optimizer, TrainingState(update=1), ORIGIN, regular=True)
+    weights, moments = folder / WEIGHTS, folder / OPTIMIZER
+    before = {name: tensor.detach().clone() for name, tensor in own_tensors(model).items()}
+    whole, whole_moments = weights.read_bytes(), moments.read_bytes()
+    assert b'"shape":[24,16]' in whole_moments
+
+    @given(damage=damages_of_tensors(whole), of_optimizer=damages_of_tensors(whole_moments))
+    @example(damage=unchanged, of_optimizer=unchanged)
+    @example(damage=instead(whole_moments), of_optimizer=instead(whole))
+    @example(damage=unchanged, of_optimizer=lambda found: found.replace(b'"exp_avg:', b'"exp_avh:', 1))
+    @example(damage=unchanged, of_optimizer=lambda found: found.replace(b'"shape":[24,16]', b'"shape":[16,24]'))
+    @example(damage=unchanged, of_optimizer=with_header({}))
+    def check(damage: Damage, of_optimizer: Damage) -> None:
+        copy_weights(model, before)
+        weights.write_bytes(damage(whole))
+        moments.write_bytes(of_optimizer(whole_moments))
+        for file in (weights, moments):
+            try:
+                check_tensors(file)
+            except CheckpointError as error:
+                check_message(error, file)
+        try:
+            load_weights(model, weights)
+        except CheckpointError as error:
+            check_message(error, weights)
+            assert weights.read_bytes() != whole
+            assert same(dict(own_tensors(model)), before)
+        anew = config.build(model.parameters())
+        try:
+            load_optimizer(anew, model, moments)
+        except CheckpointError as error:
+            check_message(error, moments)
+            assert moments.read_bytes() != whole_moments
+        else:
+            step(anew)
+
+    try_cases(check, tier)
