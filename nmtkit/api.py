@@ -14,14 +14,15 @@ import numpy as np  # noqa: F401  before torch, which would swallow a Ctrl-C whi
 import torch
 
 from nmtkit.config import Config, load_run_config
-from nmtkit.corpus.normalizers import CountingChain
+from nmtkit.corpus.normalizers import CountingChain, build_restorer
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
 from nmtkit.data.manifest import usual_pieces
 from nmtkit.errors import ConfigError
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder
 from nmtkit.search.base import Hypothesis
-from nmtkit.training.checkpoints import check_vocabularies, find_weights, load_weights
+from nmtkit.training.checkpoints import check_vocabularies, load_weights
+from nmtkit.training.choice import find_weights
 from nmtkit.translation.settings import TranslateConfig
 from nmtkit.translation.translator import LineTranslator
 
@@ -80,8 +81,10 @@ class Translator(LineTranslator):
         cls, model: AutoregressiveModel, segmenters: Segmenters, config: Config, device: torch.device
     ) -> "Translator":
         """Put the parts of a run together under these settings: in training, and after it."""
-        normalize = CountingChain(config.prepare.normalizers, config.languages.source)
-        return cls(model, segmenters.source, segmenters.target, normalize, config.translate, device)
+        normalizers, languages = config.prepare.normalizers, config.languages
+        normalize = CountingChain(normalizers, languages.source)
+        restore = build_restorer(normalizers, languages.target)
+        return cls(model, segmenters.source, segmenters.target, normalize, config.translate, device, restore)
 
 
 def load_segmenters(run: RunFolder) -> Segmenters:

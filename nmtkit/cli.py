@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import nmtkit
+from nmtkit.cli_inspect import inspect
 from nmtkit.cli_options import Checkpoint, ConfigFile, Device, Quiet, RunPath, Settings
 from nmtkit.ending import Command, report
 from nmtkit.errors import ConfigError
@@ -89,7 +90,15 @@ def init(
 
 
 @app.command(cls=Command)
-def prepare(config: ConfigFile = None, run: RunPath = None, settings: Settings = None, quiet: Quiet = None) -> None:
+def prepare(
+    config: ConfigFile = None,
+    run: RunPath = None,
+    settings: Settings = None,
+    processes: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Worker processes for a large text; 0: one for each core.")
+    ] = 0,
+    quiet: Quiet = None,
+) -> None:
     """Filter the corpora, learn the vocabulary, pack the ids.
 
     Everything made goes into the run folder. Only what a change of settings or files asks for is done again.
@@ -99,7 +108,10 @@ def prepare(config: ConfigFile = None, run: RunPath = None, settings: Settings =
     place = to_train(config, run, settings or ())
     from nmtkit.commands.prepare import prepare as run_prepare
 
-    run_prepare(place.config, place.base, place.run, _log(quiet))
+    run_prepare(place.config, place.base, place.run, _log(quiet), processes=processes)
+
+
+app.command(cls=Command)(inspect)
 
 
 @app.command(cls=Command)
@@ -125,7 +137,7 @@ def train(
 @app.command(cls=Command)
 def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
     source: Annotated[
-        Path | None, typer.Argument(metavar="INPUT", help="Text, one sentence a line, plain or .gz.  [default: stdin]")
+        Path | None, typer.Argument(metavar="INPUT", help="Text, one sentence a line, packed or not.  [default: stdin]")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Translations.  [default: stdout]")

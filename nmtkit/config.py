@@ -45,6 +45,12 @@ class Config(Section):
                 "model.share_embeddings",
                 '"all" needs a joint vocabulary; set prepare.segmenter.joint = true or share_embeddings = "target"',
             )
+        if self.train.sampling.is_on and self.prepare.segmenter.kind in ("characters", "bytes"):
+            yield Conflict(
+                "train.sampling",
+                f'prepare.segmenter.kind = "{self.prepare.segmenter.kind}" segments a text in one way only; '
+                'remove train.sampling, or choose "bpe", "unigram" or "wordpiece"',
+            )
         longest, tensor = self.prepare.max_pieces, self.train.batch.tokens_per_tensor
         if longest + 1 > tensor:
             yield Conflict(

@@ -2,11 +2,12 @@
 
     RUN/
       config.toml                 the full settings the run was trained with
+      prepare.json report.html    what became of the corpora, for programs and for people
       data/
         manifest.json             what was prepared from what; fingerprints
-        report.json               per corpus and reason, how many pairs left
         source.model target.model the segmenters (one file twice where joint)
         train.*.bin dev.*.bin     packed ids
+        .unfinished/              what an interrupted preparation goes on with
       checkpoints/
         00001000/                 weights.safetensors, state.json, optimizer.safetensors
         average/                  weights.safetensors, state.json
@@ -36,9 +37,10 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config = path / "config.toml"
+        self.report = path / "prepare.json"
+        self.report_page = path / "report.html"
         self.data = path / "data"
         self.manifest = self.data / "manifest.json"
-        self.report = self.data / "report.json"
         self.source_segmenter = self.data / "source.model"
         self.target_segmenter = self.data / "target.model"
         self.checkpoints = path / "checkpoints"

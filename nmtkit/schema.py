@@ -20,8 +20,8 @@ _SCALARS = {bool: "true or false", int: "integer", float: "number", str: "string
 class Option:
     """A key of a section.
 
-    `type` is integer, number, string, true or false, table or list. `sections` are the tables that may stand
-    there (several where `kind` chooses), `limits` the range in words ("at least 1").
+    `type` is integer, number, string, true or false, table, list, or "string or list". `sections` are the tables that
+    may stand there (several where `kind` chooses), `limits` the range in words ("at least 1").
     """
 
     name: str
@@ -119,11 +119,12 @@ def _shape(annotation: Any) -> tuple[str, tuple[str, ...], Sections]:
     if origin in (Union, UnionType):
         members = [member for member in arguments if member is not NoneType]
         shapes = [_shape(member) for member in members]
-        return shapes[0][0], shapes[0][1], tuple(section for shape in shapes for section in shape[2])
+        types = dict.fromkeys(shape[0] for shape in shapes)
+        return " or ".join(types), shapes[0][1], tuple(section for shape in shapes for section in shape[2])
     if origin is Literal:
         return "string", tuple(arguments), ()
     if origin is tuple:
-        return "list", (), _shape(arguments[0])[2]
+        return "list", (), _shape(arguments[0])[2] if arguments else ()
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return "table", (), (annotation,)
     return _SCALARS[annotation], (), ()

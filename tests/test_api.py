@@ -11,7 +11,7 @@ from nmtkit.api import load_model, load_run_config, load_segmenters, resolve_dev
 from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.run_folder import RunFolder
 from nmtkit.search.settings import BeamConfig, GreedyConfig
-from nmtkit.training.checkpoints import find_weights
+from nmtkit.training.choice import find_weights
 from nmtkit.translation.settings import TranslateConfig
 
 LINES = ["the dog sees a bird today .", "", "every fox hears the fish ."]

@@ -69,13 +69,15 @@ def called(monkeypatch):
 def test_alone_it_prints_the_help(nmt):
     code, out, err = nmt()
     assert (code, err) == (0, "")
-    for name in ("init", "prepare", "train", "translate", "score", "average", "options", "doctor"):
+    for name in ("init", "prepare", "inspect", "train", "translate", "score", "average", "options", "doctor"):
         assert f"\n  {name} " in out
     assert "..." not in out.partition("Commands:")[2]  # no sentence is cut
     assert nmt("-h")[:2] == nmt("--help")[:2] == (0, out)
 
 
-@pytest.mark.parametrize("name", ["init", "prepare", "train", "translate", "score", "average", "options", "doctor"])
+@pytest.mark.parametrize(
+    "name", ["init", "prepare", "inspect", "train", "translate", "score", "average", "options", "doctor"]
+)
 def test_help_of_each_command(nmt, name):
     code, out, err = nmt(name, "-h")
     assert (code, err) == (0, "")

@@ -28,6 +28,16 @@ CONFLICTS = {
         'x.toml: model.share_embeddings = "all" (the default): "all" needs a joint vocabulary; '
         'set prepare.segmenter.joint = true or share_embeddings = "target"',
     ),
+    "one way to segment": (
+        "[prepare.segmenter]\nkind = 'bytes'\n[train.sampling]\nsource = true",
+        'x.toml: train.sampling: prepare.segmenter.kind = "bytes" segments a text in one way only; '
+        'remove train.sampling, or choose "bpe", "unigram" or "wordpiece"',
+    ),
+    "symbols": (
+        "[prepare.segmenter]\nkind = 'characters'\nsymbols = ['ab', 'a b']",
+        'x.toml: prepare.segmenter.symbols = ["ab", "a b"]: \'a b\' is not 1 to 16 characters without a space; '
+        "give another",
+    ),
     "heads": (
         "[model]\nwidth = 10\nheads = 4",
         "x.toml: model.heads = 4: 4 heads do not divide width 10; choose a divisor",
@@ -70,7 +80,8 @@ CONFLICTS = {
     ),
     "a text given twice": (
         "[corpus.dev]\nname = 'd'\ntsv = 'd'\nsource = 'e'",
-        'x.toml: corpus.dev.tsv = "d": given beside source or target; give either tsv or both source and target',
+        'x.toml: corpus.dev.tsv = "d": given beside source or target; give either tsv, or tmx, or both source '
+        "and target",
     ),
     "names given twice": (
         "[corpus.dev]\nname = 'd'\ntsv = 'd'\n[[corpus.test]]\nname = 't'\ntsv = 't'\n"
@@ -85,7 +96,7 @@ CONFLICTS = {
     ),
     "in a list": (
         "[[corpus.test]]\nname = 'a'\ntsv = 'a'\n[[corpus.test]]\nname = 'b'\nsource = 'b'",
-        'x.toml: corpus.test[1].source = "b": source and target are needed both (or tsv alone)',
+        'x.toml: corpus.test[1].source = "b": source and target are needed both (or tsv or tmx alone)',
     ),
     "several": (
         "[train.checkpoints]\nkeep_last = 3\n[translate.search]\nn_best = 5",

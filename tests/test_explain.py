@@ -72,7 +72,8 @@ FILE_MISTAKES = {
     ),
     "unknown kind, none near, in a list": (
         "[[prepare.normalizers]]\nkind = 3",
-        'x.toml: prepare.normalizers[0].kind = 3: no such kind; choose "unicode", "whitespace" or "moses_punctuation"',
+        'x.toml: prepare.normalizers[0].kind = 3: no such kind; choose "unicode", "invisible", "spaces", "whitespace", '
+        '"moses_punctuation" or "moses_tokens"',
     ),
     "unknown kind, of one": (
         '[train.optimizer]\nkind = "sgd"',
@@ -80,7 +81,8 @@ FILE_MISTAKES = {
     ),
     "missing kind": (
         "[[prepare.filters]]\nmaximum = 3",
-        'x.toml: prepare.filters[0].kind: missing; choose "blank", "length", "ratio", "duplicate" or "overlap"',
+        'x.toml: prepare.filters[0].kind: missing; choose "blank", "length", "characters", "ratio", "same", "numbers", '
+        '"urls", "script", "language", "overlap" or "duplicate"',
     ),
     "missing key": (
         '[train.schedule]\nkind = "linear"',

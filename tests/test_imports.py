@@ -37,6 +37,7 @@ LIGHT = {
     "errors": "from nmtkit import NmtkitError",
     "config": "from nmtkit import Config",
     "prepare": "import nmtkit.commands.prepare",
+    "inspect": "import nmtkit.commands.inspect",
     "metrics": "import nmtkit.metrics.settings, nmtkit.metrics.base",
     "data": "import nmtkit.data.store, nmtkit.data.batching",
     "corpus": "import nmtkit.corpus.reader, nmtkit.corpus.segmenters",

@@ -12,6 +12,8 @@ import torch
 from nmtkit.api import resolve_device
 from nmtkit.commands.doctor_checks import Finding
 from nmtkit.data.batch import collate
+from nmtkit.data.epochs import Batches
+from nmtkit.data.mixing import CorpusRange
 from nmtkit.data.store import PairStore, Sentences
 from nmtkit.log import Log
 from nmtkit.models.base import AutoregressiveModel
@@ -22,7 +24,7 @@ from nmtkit.training.reporting import Reporter
 from nmtkit.training.settings import TrainConfig
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState
-from nmtkit.training.trainer import Learner, Trainer, Workplace
+from nmtkit.training.trainer import Learner, Material, Trainer, Workplace
 
 VOCABULARY = 20
 """Ids, the four control ids among them."""
@@ -100,7 +102,7 @@ def train(sequences: Sequence[Sequence[int]], config: TrainConfig, device: torch
         reporter = Reporter(log, run, config.stop, every=config.log_every, tensorboard=False)
         trainer = Trainer(
             Learner(model, config.optimizer.build(model.parameters()), MODEL.width),
-            PairStore(in_memory(sequences), in_memory(sequences)),
+            material(sequences, config),
             None,
             config,
             state=TrainingState(),
@@ -111,10 +113,18 @@ def train(sequences: Sequence[Sequence[int]], config: TrainConfig, device: torch
     return model
 
 
+def material(sequences: Sequence[Sequence[int]], config: TrainConfig) -> Material:
+    """Return sequences as pairs to learn from, each its own translation."""
+    side = in_memory(sequences)
+    corpora = [CorpusRange(0, len(side))]
+    return Material(PairStore(side, side), Batches(side.lengths, side.lengths, corpora, config.batch, seed=config.seed))
+
+
 def in_memory(sequences: Sequence[Sequence[int]]) -> Sentences:
     """Return a side of a store that stands on no disk."""
     offsets = np.cumsum([0, *map(len, sequences)], dtype=np.int64)
-    return Sentences(np.concatenate([np.asarray(each, np.int64) for each in sequences]), offsets)
+    lengths = np.diff(offsets).astype(np.int32)
+    return Sentences(np.concatenate([np.asarray(each, np.int64) for each in sequences]), offsets, lengths)
 
 
 def copied(model: AutoregressiveModel, sequences: Sequence[Sequence[int]], device: torch.device) -> int:

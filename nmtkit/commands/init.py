@@ -137,7 +137,7 @@ norm = "{norm}"{norm_gap}# {norm_note}
 [train]
 batch.tokens_per_update = {tokens_per_update}
 batch.tokens_per_tensor = {tokens_per_tensor}  # computed at once; lower it where memory is short
-stop.updates = {updates}
+stop.updates = {updates}   # stop.minutes = 20 would end it by the clock; the first limit reached ends it
 validation.every = {validate_every}
 schedule = {schedule}
 checkpoints = {{ every = {checkpoint_every}, keep_last = {average}, average = {average} }}

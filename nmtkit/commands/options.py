@@ -24,14 +24,29 @@ does not exist, a value of the wrong type or out of range, and settings that can
 
 This page is the output of `nmtkit options`."""
 
+_HEAD = ("| Key | Type | Default | Meaning |", "|---|---|---|---|")
+
 
 def options() -> str:
     """Return the whole reference as Markdown."""
-    tables, told = keys_of(Config), dict[type[Section], str]()
+    tables = keys_of(Config)
+    homes = _homes(tables)
     blocks = [_INTRODUCTION, "\n".join(["## Tables", "", *_contents(tables)])]
     for name, option in tables.items():
-        blocks += _table(name, option, 2, told)
+        blocks += _table(name, option, 2, homes)
     return "\n\n".join(blocks) + "\n"
+
+
+def _homes(tables: dict[str, Option], prefix: str = "") -> dict[type[Section], str]:
+    """Return for each section the table in which it is told: of those that it may stand in, the first outermost one."""
+    homes: dict[type[Section], str] = {}
+    for name, option in tables.items():
+        path = prefix + name
+        for section in option.sections:
+            for found, there in ((section, path), *_homes(keys_of(section), f"{path}.").items()):
+                if found not in homes or there.count(".") < homes[found].count("."):
+                    homes[found] = there
+    return homes
 
 
 def _contents(tables: dict[str, Option], prefix: str = "") -> Iterator[str]:
@@ -44,34 +59,56 @@ def _contents(tables: dict[str, Option], prefix: str = "") -> Iterator[str]:
             yield from _contents(inner, f"{path}.")
 
 
-def _table(path: str, option: Option, level: int, told: dict[type[Section], str]) -> Iterator[str]:
+def _table(path: str, option: Option, level: int, homes: dict[type[Section], str]) -> Iterator[str]:
     """Yield the blocks of a table (or a list of tables): what it is, the keys of each kind, the tables in it.
 
-    `told` remembers where sections were described: the second time they are referred to.
+    `homes` are the tables in which sections are described; elsewhere they are referred to.
     """
     brackets = f"`[[{path}]]`" if option.type == "list" else f"`[{path}]`"
     yield f"{'#' * level} {path}"
     yield f"{brackets} {option.description} {_presence(option)}".rstrip()
     shown: list[str] = []
-    for section in option.sections:
-        if section in told:
-            yield f"Its keys are those of [{told[section]}](#{_anchor(told[section])})."
-            continue
-        told[section] = path
+    for home in dict.fromkeys(homes[section] for section in option.sections if homes[section] != path):
+        yield f"Its keys are those of {_link(home)}."
+    for section in [section for section in option.sections if homes[section] == path]:
         if kind := kind_of(section):
             yield f"**`kind = {inline(kind)}`**: {cleandoc(section.__doc__ or '')}"
         keys = [key for name, key in keys_of(section).items() if name != "kind"]
+        if relative := _told_before(section, homes):
+            yield _difference(section, relative, homes[relative])
+            keys = [key for key in keys if key.name not in keys_of(relative)]
         rows = [_row(key, section) for key in keys if not key.sections]
-        if rows and rows == shown:
-            yield "The same keys."
-        elif rows:
-            yield "\n".join(["| Key | Type | Default | Meaning |", "|---|---|---|---|", *rows])
+        if rows:
+            yield "The same keys." if rows == shown else "\n".join([*_HEAD, *rows])
         shown = rows
         if section.presets:
             yield _presets(section)
         for key in keys:
             if key.sections:
-                yield from _table(f"{path}.{key.name}", key, level + 1, told)
+                yield from _table(f"{path}.{key.name}", key, level + 1, homes)
+
+
+def _told_before(section: type[Section], homes: dict[type[Section], str]) -> type[Section] | None:
+    """Return the first section that shares its keys with this one; None where there is none, and where kinds tell."""
+    bases = {base for base in section.__mro__ if issubclass(base, Section)} - {Section}
+    for other in homes:
+        if other is section or kind_of(section):
+            return None
+        if bases & set(other.__mro__):
+            return other
+    return None
+
+
+def _difference(section: type[Section], relative: type[Section], home: str) -> str:
+    """Return how the keys of a section differ from those of one that was told before."""
+    missing = [f"`{name}`" for name in keys_of(relative) if name not in keys_of(section)]
+    but = f", but for {' and '.join(filter(None, [', '.join(missing[:-1]), *missing[-1:]]))}" if missing else ""
+    more = len(keys_of(section)) > len(keys_of(relative)) - len(missing)
+    return f"Its keys are those of {_link(home)}{but}{'; and:' if more else '.'}"
+
+
+def _link(path: str) -> str:
+    return f"[{path}](#{_anchor(path)})"
 
 
 def _anchor(path: str) -> str:
@@ -83,7 +120,7 @@ def _presence(option: Option) -> str:
     if option.required:
         return "Required."
     if option.type == "list":
-        kinds = [f"`{kind_of(type(element))}`" for element in option.default]
+        kinds = [f"`{kind_of(type(element))}`" for element in option.default or ()]
         return f"Default: {', '.join(kinds)}." if kinds else "Default: none."
     if option.default is None:
         return "Default: none."
@@ -94,7 +131,8 @@ def _row(key: Option, section: type[Section]) -> str:
     by_preset = any(key.name in preset for preset in section.presets.values())
     type_ = alternatives([f"`{inline(choice)}`" for choice in key.choices]) or key.type
     limits = f", {key.limits}" if key.limits else ""
-    default = "required" if key.required else "by preset" if by_preset else f"`{inline(key.default)}`"
+    given = "none" if key.default is None else f"`{inline(key.default)}`"
+    default = "required" if key.required else "by preset" if by_preset else given
     cells = [f"`{key.name}`", type_ + limits, default, key.description]
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 

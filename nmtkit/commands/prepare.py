@@ -7,43 +7,60 @@ plan: the batches of the first epoch; depends on the packed pairs, train.batch a
 """
 
 import hashlib
+import os
+import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from nmtkit.commands import prepare_stages as stages
+from nmtkit.commands.batches import corpus_sizes
+from nmtkit.commands.prepare_content import Made, content_of, to_json
 from nmtkit.commands.prepare_inputs import Inputs, Keys, describe, gather
-from nmtkit.commands.prepare_report import Report
+from nmtkit.commands.prepare_report import show
+from nmtkit.commands.prepare_text import CleanText, clean_text
+from nmtkit.commands.report_page import page
 from nmtkit.config import Config
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
+from nmtkit.corpus.standard_input import reads_standard_input, received
 from nmtkit.data.manifest import Stage, changes, digest, load_manifest
 from nmtkit.errors import CheckpointError, DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder, write_text
 from nmtkit.run_lock import RunLock
+from nmtkit.workers import processors
 
 STAGES = ("text", "vocabulary", "train", "dev", "plan")
 """In the order in which they are done; each depends on earlier ones only."""
 
 
-def prepare(config: Config, base: Path, run: RunFolder, log: Log) -> tuple[str, ...]:
+def prepare(config: Config, base: Path, run: RunFolder, log: Log, *, processes: int = 0) -> tuple[str, ...]:
     """Bring the data of a run up to date with its configuration, whose paths start from `base`.
+
+    A large text is worked on by `processes` processes beside this one; 0: one for each core. How many makes no
+    difference to what is written.
 
     Returns the names of the stages that were done, none where nothing had changed. Raises ConfigError without a
     training corpus, DataError for files that cannot be used, CheckpointError where trained weights would lose their
     vocabulary.
     """
     try:
-        inputs = gather(config, base, log)
-        preparation = _Preparation(config, inputs, run, log)
-        if preparation.first_due() is None:
-            preparation.note()
-            return ()
-        run.path.mkdir(parents=True, exist_ok=True)
-        with RunLock(run.lock) as lock:
+        with ExitStack() as stack:
+            copied = None
+            if reads_standard_input(config.corpus):
+                copied = stack.enter_context(received(run.data / f".standard_input.{os.getpid()}.tmp"))
+            inputs = gather(config, base, log, copied)
+            preparation = _Preparation(config, base, inputs, run, log, processes or processors())
+            if preparation.first_due() is None:
+                preparation.note()
+                return ()
+            run.path.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(RunLock(run.lock))
             lock.sign()
-            return _Preparation(config, inputs, run, log).bring_up_to_date()
+            return _Preparation(config, base, inputs, run, log, processes or processors()).bring_up_to_date()
     except OSError as error:
         raise DataError(
             f"{error.filename or run.data}: {error.strerror or error}; make room or set permissions, "
@@ -58,13 +75,14 @@ class _Preparation:
     moment the next call knows what to do.
     """
 
-    def __init__(self, config: Config, inputs: Inputs, run: RunFolder, log: Log) -> None:
+    def __init__(self, config: Config, base: Path, inputs: Inputs, run: RunFolder, log: Log, processes: int) -> None:
+        self._base, self._processes = base, processes
         self._config, self._inputs, self._run, self._log = config, inputs, run, log
         self._keys = Keys(config, inputs)
         self._facts = describe(config, inputs)
         self._manifest = load_manifest(run.manifest)
         self._before = dict(self._manifest.stages)
-        self._spool = run.data / ".text.tmp"
+        self._unfinished = run.data / ".unfinished"
         self._done: list[str] = []
 
     def bring_up_to_date(self) -> tuple[str, ...]:
@@ -75,13 +93,13 @@ class _Preparation:
         self._say_why(due, differences)
         self._run.data.mkdir(parents=True, exist_ok=True)
         self._clear_leftovers()
-        try:
-            self._do_stages()
-        finally:
-            self._spool.unlink(missing_ok=True)
-        report = self._write_report()
+        self._do_stages()
+        shutil.rmtree(self._unfinished, ignore_errors=True)
+        self._manifest.complete = True
+        content = self._write_report()
         self._save(complete=True)
-        report.show(self._log)
+        show(content, self._log)
+        self._log.info(f"report: {self._run.report_page}")
         return tuple(self._done)
 
     # What is due.
@@ -109,7 +127,8 @@ class _Preparation:
             return "dev"
         if self._finished("plan", keys.plan(train.key)) is None:
             return "plan"
-        return None if self._manifest.complete and self._run.report.is_file() else "report"
+        reported = self._run.report.is_file() and self._run.report_page.is_file() and not self._unfinished.exists()
+        return None if self._manifest.complete and reported else "report"
 
     def _dev_is_due(self, key: str) -> bool:
         if self._inputs.dev is None:
@@ -133,6 +152,7 @@ class _Preparation:
         differences = self._differences()
         if differences:
             self._say_changes(differences)
+            self._write_report()
             self._save(complete=True)
         self._log.info(f"{self._run.data} is up to date: nothing to prepare")
 
@@ -151,10 +171,14 @@ class _Preparation:
         else:
             self._log.info(f"preparing {self._run.data}")
 
-    def _write_report(self) -> Report:
-        report = Report({name: stage.report for name, stage in self._manifest.stages.items()})
-        write_text(self._run.report, report.to_json())
-        return report
+    def _write_report(self) -> dict[str, Any]:
+        """Write the report of a complete preparation, for programs and for people, and return its content."""
+        stages = {name: stage.report for name, stage in self._manifest.stages.items()}
+        segmenters = (load_segmenter(self._run.source_segmenter), load_segmenter(self._run.target_segmenter))
+        content = content_of(self._config, Made(stages, self._facts, self._manifest.fingerprint, segmenters))
+        write_text(self._run.report, to_json(content))
+        write_text(self._run.report_page, page(content))
+        return content
 
     # What is refused.
 
@@ -184,13 +208,16 @@ class _Preparation:
     # What is done.
 
     def _clear_leftovers(self) -> None:
-        """Remove what an interrupted preparation left under temporary names."""
-        for path in self._run.data.glob(".*.tmp"):
-            path.unlink(missing_ok=True)
+        """Remove what an interrupted preparation left under temporary names, but for what this one can go on with."""
+        reports = (f".{path.name}.*.tmp" for path in (self._run.report, self._run.report_page))
+        left = [*self._run.data.glob(".*.tmp"), *(path for name in reports for path in self._run.path.glob(name))]
+        for path in left:
+            if path not in self._inputs.content:
+                path.unlink(missing_ok=True)
 
     def _do_stages(self) -> None:
         keys = self._keys
-        text = self._finished("text", keys.text()) or self._text
+        text = self._finished("text", keys.text()) or self._text.stage
         vocabulary = self._finished_vocabulary(keys.vocabulary(text.digest))
         if vocabulary is None:
             vocabulary = self._do_vocabulary(keys.vocabulary(text.digest))
@@ -205,29 +232,39 @@ class _Preparation:
         if self._dev_is_due(keys.dev(vocabulary.digest)):
             self._do_dev(keys.dev(vocabulary.digest), segmenters, made_of=[vocabulary.digest])
         if self._finished("plan", keys.plan(train.key)) is None:
-            self._complete("plan", stages.plan_batches(self._config, folder=self._run.data, key=keys.plan(train.key)))
+            sizes = corpus_sizes({"text": text, "train": train})
+            plan = stages.plan_batches(self._config, sizes, folder=self._run.data, key=keys.plan(train.key))
+            self._complete("plan", plan)
 
     @cached_property
-    def _text(self) -> Stage:
-        """The text stage with its spool written, as soon as a later stage asks for it."""
-        stage = stages.clean_text(self._config, self._inputs, self._spool, self._log, key=self._keys.text())
-        if self._finished("text", stage.key) is None:
-            self._complete("text", stage)
-        return stage
+    def _text(self) -> CleanText:
+        """The clean text, as soon as a later stage asks for it."""
+        text = clean_text(
+            self._config,
+            self._inputs,
+            self._unfinished / "text",
+            self._log,
+            key=self._keys.text(),
+            processes=self._processes,
+        )
+        if self._finished("text", text.stage.key) is None:
+            self._complete("text", text.stage)
+        return text
 
     def _do_vocabulary(self, key: str) -> Stage:
-        pairs = stages.kept_pairs(self._text)
-        learned = stages.learn_vocabularies(self._config, self._spool, pairs, self._log, run=self._run, key=key)
+        learned = stages.learn_vocabularies(
+            self._config, self._base, self._text.spool, self._log, run=self._run, key=key
+        )
         self._refuse_vocabulary(learned.stage.digest)
         self._undo("vocabulary")
         learned.write(self._run)
         return self._complete("vocabulary", learned.stage)
 
     def _do_train(self, key: str, segmenters: tuple[Segmenter, Segmenter], made_of: list[str]) -> Stage:
-        pairs = stages.kept_pairs(self._text)
+        spool = self._text.spool
         self._undo("train", "plan")
         stage = stages.pack_train(
-            self._config, self._spool, pairs, segmenters, self._log, folder=self._run.data, key=key
+            self._config, spool, segmenters, self._log, run=self._run, key=key, processes=self._processes
         )
         made = digest([*made_of, self._config.prepare.max_pieces])
         return self._complete("train", replace(stage, digest=made))

@@ -5,16 +5,20 @@ import json
 import unicodedata
 from collections.abc import Iterator
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import nmtkit
 from nmtkit.config import Config
-from nmtkit.corpus.lines import reading
+from nmtkit.corpus.archives import reading
+from nmtkit.corpus.filters import LanguageConfig
 from nmtkit.corpus.reader import ParallelText, check_files, locate
-from nmtkit.data.manifest import FORMAT, digest
-from nmtkit.errors import ConfigError
+from nmtkit.corpus.segmenters import FileConfig
+from nmtkit.data.manifest import FORMAT, Manifest, changes, digest
+from nmtkit.errors import ConfigError, DataError
 from nmtkit.log import Log
+from nmtkit.run_folder import RunFolder
 
 
 class InputFile(NamedTuple):
@@ -31,6 +35,8 @@ class Inputs(NamedTuple):
     dev: ParallelText | None
     test: list[ParallelText]
     content: dict[Path, InputFile]
+    given_vocabulary: str = ""
+    """The SHA-256 of the model file that the settings give, if they do."""
 
     @property
     def held_out(self) -> list[ParallelText]:
@@ -38,8 +44,8 @@ class Inputs(NamedTuple):
         return [*([self.dev] if self.dev else []), *self.test]
 
     def contents(self, texts: list[ParallelText]) -> list[list[str]]:
-        """Return the SHA-256 of the files of texts: their names and places do not matter."""
-        return [[self.content[path].sha256 for path in text.files] for text in texts]
+        """Return the SHA-256 of the files of texts, and how they are read: their names and places do not matter."""
+        return [[*map(str, text.manner), *(self.content[path].sha256 for path in text.files)] for text in texts]
 
 
 class Keys:
@@ -54,21 +60,26 @@ class Keys:
             "languages": config.languages.model_dump(mode="json"),
             "normalizers": self._prepare["normalizers"],
             "invalid_utf8": config.prepare.invalid_utf8,
-            "versions": [unicodedata.unidata_version, version("sacremoses")],
+            "versions": [unicodedata.unidata_version, _versions(config)],
         }
 
     def text(self) -> str:
         """Return the key of clean training text."""
         train, held_out = self._inputs.contents(self._inputs.train), self._inputs.contents(self._inputs.held_out)
-        return digest([self._cleaning, self._prepare["filters"], train, held_out])
+        own_filters = [corpus.model_dump(mode="json")["filters"] for corpus in self._config.corpus.train]
+        return digest([self._cleaning, self._prepare["filters"], own_filters, train, held_out])
 
     def vocabulary(self, text: str) -> str:
         """Return the key of the vocabulary learned from a text of this digest."""
-        return digest([FORMAT, text, self._prepare["segmenter"], version("sentencepiece")])
+        tags = [corpus.tag for corpus in self._config.corpus.train]
+        return digest(
+            [FORMAT, text, self._prepare["segmenter"], self._inputs.given_vocabulary, tags, version("sentencepiece")]
+        )
 
     def train(self, vocabulary: str) -> str:
         """Return the key of training pairs packed with the vocabulary of this digest."""
-        return digest([self.text(), vocabulary, self._config.prepare.max_pieces])
+        tags = [corpus.tag for corpus in self._config.corpus.train]
+        return digest([self.text(), vocabulary, self._config.prepare.max_pieces, tags])
 
     def dev(self, vocabulary: str) -> str:
         """Return the key of development pairs packed with the vocabulary of this digest; empty without a set."""
@@ -79,11 +90,14 @@ class Keys:
 
     def plan(self, train: str) -> str:
         """Return the key of the plan of batches over training pairs packed under this key."""
-        return digest([train, self._config.train.batch.model_dump(mode="json"), self._config.train.seed])
+        weights = [corpus.weight for corpus in self._config.corpus.train], self._config.corpus.temperature
+        return digest([train, self._config.train.batch.model_dump(mode="json"), self._config.train.seed, weights])
 
 
-def gather(config: Config, base: Path, log: Log) -> Inputs:
+def gather(config: Config, base: Path, log: Log, standard_input: Path | None = None) -> Inputs:
     """Find and read all files that the configuration in folder `base` names, to know them by their content.
+
+    `standard_input` is the file that holds a copy of it, where it is a corpus.
 
     Raises ConfigError where no training corpus is named, DataError for all files that cannot be used.
     """
@@ -92,9 +106,10 @@ def gather(config: Config, base: Path, log: Log) -> Inputs:
             "corpus.train: no training corpus is given; add a table [[corpus.train]] with name, source and target"
         )
     train, test = (
-        [locate(base, config.corpus, files) for files in texts] for texts in (config.corpus.train, config.corpus.test)
+        [locate(base, config.corpus, files, config.languages, standard_input) for files in texts]
+        for texts in (config.corpus.train, config.corpus.test)
     )
-    dev = locate(base, config.corpus, config.corpus.dev) if config.corpus.dev else None
+    dev = locate(base, config.corpus, config.corpus.dev, config.languages) if config.corpus.dev else None
     texts = [*train, *([dev] if dev else []), *test]
     check_files(texts)
     paths = list(dict.fromkeys(path for text in texts for path in text.files))
@@ -103,17 +118,29 @@ def gather(config: Config, base: Path, log: Log) -> Inputs:
         for path in paths:
             content[path] = InputFile(*_content(path))
             meter.advance(content[path].bytes)
-    return Inputs(train, dev, test, content)
+    return Inputs(train, dev, test, content, _given_vocabulary(config, base))
+
+
+def _given_vocabulary(config: Config, base: Path) -> str:
+    settings = config.prepare.segmenter
+    if not isinstance(settings, FileConfig):
+        return ""
+    try:
+        return _content(base / settings.path)[1]
+    except OSError as error:
+        raise ConfigError(
+            f"prepare.segmenter.path = {settings.path!r}: {error.strerror}; give the model file of SentencePiece"
+        ) from None
 
 
 def describe(config: Config, inputs: Inputs) -> dict[str, str]:
     """Return what a preparation is made from, each fact under the name of its file or key."""
     facts = {}
     for text in [*inputs.train, *inputs.held_out]:
-        sides = ("source", "target") if text.target else ("tsv",)
-        for side, path in zip(sides, text.files, strict=True):
-            file = inputs.content[path]
-            facts[f"corpus {text.name}, {side}"] = f"{path.name}, {file.bytes} bytes, sha256 {file.sha256}"
+        for key, named in text.named_files():
+            file = inputs.content[named.path]
+            name = named.path.name if named.name == str(named.path) else named.name
+            facts[f"corpus {text.name}, {key}"] = f"{name}, {file.bytes} bytes, sha256 {file.sha256}"
     settings = {
         "languages": config.languages.model_dump(mode="json"),
         "prepare": config.prepare.model_dump(mode="json"),
@@ -122,8 +149,34 @@ def describe(config: Config, inputs: Inputs) -> dict[str, str]:
     facts.update(_flat("", settings))
     facts["version of nmtkit"] = nmtkit.__version__
     facts["version of Unicode"] = unicodedata.unidata_version
-    facts.update({f"version of {name}": version(name) for name in ("numpy", "sacremoses", "sentencepiece")})
+    facts.update({f"version of {name}": version(name) for name in ("numpy", "sentencepiece")})
+    facts.update({f"version of {name}": number for name, number in _versions(config).items()})
     return facts
+
+
+def check_settings(config: Config, run: RunFolder, manifest: Manifest) -> None:
+    """Raise DataError where a run was prepared with other settings than these, which are then named."""
+    asked = _settings(describe(config, Inputs([], None, [], {})))
+    differences = [f"  {difference}" for difference in changes(_settings(manifest.facts), asked)]
+    if differences:
+        raise DataError(
+            "\n".join([f"{run.data} was prepared with other settings:", *differences])
+            + "\nrun `nmtkit prepare` for this run folder again, or set them back"
+        )
+
+
+def _settings(facts: dict[str, str]) -> dict[str, str]:
+    """Return the settings among the facts that change packed data."""
+    return {name: fact for name, fact in facts.items() if name.startswith(("languages.", "prepare."))}
+
+
+def _versions(config: Config) -> dict[str, str]:
+    """Return the libraries that clean text depends on, those of an extra only where they are used."""
+    filters = [config.prepare.filters, *(corpus.filters or () for corpus in config.corpus.train)]
+    used = ["regex", "sacremoses"]
+    if any(isinstance(filter_, LanguageConfig) for some in filters for filter_ in some) and find_spec("eldc"):
+        used.append("eldc")
+    return {name: version(name) for name in used}
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:

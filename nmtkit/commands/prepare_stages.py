@@ -1,74 +1,33 @@
-"""The stages of a preparation: each a function from what it needs to files and a Stage that tells of them."""
+"""The later stages of a preparation: each a function from what it needs to files and a Stage that tells of them."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nmtkit.commands.prepare_inputs import Inputs
-from nmtkit.commands.prepare_report import percent
+from nmtkit.appending import Appender
+from nmtkit.commands.batches import open_batches
+from nmtkit.commands.prepare_pieces import coverage, side_report
+from nmtkit.commands.prepare_text import worthwhile
 from nmtkit.config import Config
-from nmtkit.corpus.cleaning import Cleaner, CorpusCounts, Drops, KeptPair, Normalizers, read_held_out
-from nmtkit.corpus.lines import EncodingError
-from nmtkit.corpus.pair import SentencePair
+from nmtkit.corpus.cleaning import clean_held_out
+from nmtkit.corpus.counts import Drops
+from nmtkit.corpus.profile import Profile, stride_for
 from nmtkit.corpus.reader import ParallelText
 from nmtkit.corpus.segmenters import Learned, Segmenter, SegmenterConfig, learn_segmenter, open_segmenter
-from nmtkit.corpus.spool import read_spool, sample_spool, write_spool
-from nmtkit.data.batching import plan_epoch, summarize
+from nmtkit.corpus.spool import Spool, SpoolBlock, sample
 from nmtkit.data.manifest import Stage, digest
-from nmtkit.data.packing import PackCounts, lost_in_segmenting, pack
-from nmtkit.data.store import PairStore, prefixes, side_files, writing_pairs
+from nmtkit.data.packing import PACK_FILES, PackCounts, Packer, Packing, lost_in_segmenting, pack_into
+from nmtkit.data.store import PairStore, PairWriter, split_files, writing_pairs
 from nmtkit.errors import DataError
-from nmtkit.log import Log, Meter, counted
-from nmtkit.run_folder import RunFolder, replacing
-
-METER_STEP = 1_000
-"""Pairs between two looks at the clock."""
+from nmtkit.log import Log, counted
+from nmtkit.run_folder import RunFolder, replacing, sync
 
 USUAL_SHARE = 0.999
 """A line longer than this share of the training lines is unlike what the model has seen."""
-
-
-def clean_text(config: Config, inputs: Inputs, spool: Path, log: Log, *, key: str) -> Stage:
-    """Read, normalise and filter the training corpora into the spool. Raises DataError where no pair is left."""
-    texts = [*inputs.train, *inputs.held_out]
-    with log.progress("counting", len(texts), "texts") as meter:
-        # Counting first shows at once where two files do not belong together.
-        pairs = 0
-        for place, text in enumerate(texts):
-            count = text.count_pairs()
-            pairs += count if place < len(inputs.train) else 0
-            meter.advance()
-    held_out, held_out_counts = _read_held_out(config, inputs)
-    normalize = Normalizers(config.prepare, config.languages)
-    clean = Cleaner(config.prepare, normalize, held_out)
-    corpora = [CorpusCounts(text.name, drops=clean.no_drops()) for text in inputs.train]
-    try:
-        with log.progress("cleaning", pairs, "pairs") as meter:
-            text_digest = write_spool(spool, _clean(clean, inputs.train, corpora, meter))
-    except EncodingError as error:
-        raise DataError(f'{error}, or let such pairs be dropped: prepare.invalid_utf8 = "drop"') from None
-    if not any(counts.kept for counts in corpora):
-        raise DataError(_nothing_left(corpora))
-    lines = normalize.source.lines
-    changed = zip(normalize.kinds, normalize.source.changed, normalize.target.changed, strict=True)
-    report = {
-        "corpora": [asdict(counts) for counts in corpora],
-        "held_out": [asdict(counts) for counts in held_out_counts],
-        "normalizers": [
-            {"kind": kind, "source_changed": source / max(lines, 1), "target_changed": target / max(lines, 1)}
-            for kind, source, target in changed
-        ],
-    }
-    return Stage(key, text_digest, report=report)
-
-
-def kept_pairs(text: Stage) -> int:
-    """Return how many pairs the spool of a text stage holds."""
-    return sum(counts["kept"] for counts in text.report["corpora"])
 
 
 class Vocabularies(NamedTuple):
@@ -85,18 +44,22 @@ class Vocabularies(NamedTuple):
                 temporary.write_bytes(learned.model)
 
 
-def learn_vocabularies(config: Config, spool: Path, pairs: int, log: Log, *, run: RunFolder, key: str) -> Vocabularies:
-    """Learn the segmenters, joint or of each side, from a sample of the `pairs` pairs of the spool."""
+def learn_vocabularies(config: Config, base: Path, spool: Spool, log: Log, *, run: RunFolder, key: str) -> Vocabularies:
+    """Learn the segmenters, joint or of each side, from a sample of the pairs of the spool.
+
+    A path in the settings starts from the folder `base`. Raises DataError and ConfigError as `learn_segmenter` does.
+    """
     settings = config.prepare.segmenter
-    size = max(1, settings.sample_size // 2)
-    lines = min(pairs, size) * (2 if settings.joint else 1)
+    size = settings.sample_size // 2
+    lines = min(int(spool.kept.sum()), size) * (2 if settings.joint else 1)
     each = "" if settings.joint else " for each language"
-    log.info(f"learning a vocabulary of {settings.vocabulary_size:,} pieces from {counted(lines, 'line')}{each}")
+    log.info(f"learning {settings.aim} from {counted(lines, 'line')}{each}" if size else f"taking {settings.aim}")
+    tags = tuple(dict.fromkeys(corpus.tag for corpus in config.corpus.train if corpus.tag))
     if settings.joint:
-        both = (side for pair in sample_spool(spool, pairs, size) for side in pair)
-        source = target = learn_segmenter(settings, both, of="the text")
+        both = (side for pair in sample(spool, size) for side in pair)
+        source = target = learn_segmenter(settings, both, of="the text", tags=tags, base=base)
     else:
-        source, target = _learn_apart(settings, spool, pairs, size)
+        source, target = _learn_apart(settings, spool, tags, base)
     report: dict[str, Any] = {"kind": settings.kind, "joint": settings.joint}
     fingerprints = []
     for side, learned in (("source", source), ("target", target)):
@@ -112,13 +75,13 @@ def learn_vocabularies(config: Config, spool: Path, pairs: int, log: Log, *, run
     return Vocabularies(source, target, Stage(key, vocabulary_digest(*fingerprints), files, report))
 
 
-def _learn_apart(settings: SegmenterConfig, spool: Path, pairs: int, size: int) -> tuple[Learned, Learned]:
+def _learn_apart(settings: SegmenterConfig, spool: Spool, tags: Sequence[str], base: Path) -> tuple[Learned, Learned]:
     """Learn a segmenter of each side. Raises one DataError for both: the size that suits one may not suit the other."""
     learned, problems = [], []
-    for side in SentencePair._fields:
-        lines = (getattr(pair, side) for pair in sample_spool(spool, pairs, size))
+    for side, own_tags in (("source", tags), ("target", ())):
+        lines = (getattr(pair, side) for pair in sample(spool, settings.sample_size // 2))
         try:
-            learned.append(learn_segmenter(settings, lines, of=f"the {side} text"))
+            learned.append(learn_segmenter(settings, lines, of=f"the {side} text", tags=own_tags, base=base))
         except DataError as error:
             problems.append(str(error))
     if problems:
@@ -134,32 +97,44 @@ def vocabulary_digest(source: str, target: str) -> str:
 
 def pack_train(
     config: Config,
-    spool: Path,
-    pairs: int,
+    spool: Spool,
     segmenters: tuple[Segmenter, Segmenter],
     log: Log,
     *,
-    folder: Path,
+    run: RunFolder,
     key: str,
+    processes: int,
 ) -> Stage:
-    """Pack the training pairs. Raises DataError where all are too long."""
-    source, target = segmenters
-    with (
-        log.progress("packing", pairs, "pairs") as meter,
-        writing_pairs(folder, "train", (source.size, target.size)) as writer,
-    ):
-        counts = pack(
-            read_spool(spool), source, target, writer, max_pieces=config.prepare.max_pieces, advance=meter.advance
+    """Pack the training pairs, from where an interruption left it. Raises DataError where all are too long."""
+    pairs, longest = int(spool.kept.sum()), config.prepare.max_pieces
+    tags = tuple(corpus.tag for corpus in config.corpus.train)
+    sizes = np.bincount([place.corpus for place in spool.places], [place.pairs for place in spool.places], len(tags))
+    strides = tuple(stride_for(int(size)) for size in sizes)
+    packing = Packing(spool.folder, run.source_segmenter, run.target_segmenter, longest, tags, strides)
+    folder = spool.folder.with_name("packing")
+    with log.progress("packing", pairs, "pairs") as meter, Appender(folder, key, PACK_FILES) as files:
+        writer = PairWriter(files.write, "train", (segmenters[0].size, segmenters[1].size))
+        size = sum(place.source_bytes + place.target_bytes for place in spool.places)
+        counts = pack_into(files, writer, spool, packing, processes=worthwhile(size, processes), advance=meter.advance)
+    if not counts.pairs:
+        raise DataError(
+            f"nothing is left to train on: all {pairs} pairs that the filters kept have more than "
+            f"prepare.max_pieces = {longest} pieces on a side; raise it"
         )
-        if not counts.pairs:
-            raise DataError(
-                f"nothing is left to train on: all {pairs} pairs that the filters kept have more than "
-                f"prepare.max_pieces = {config.prepare.max_pieces} pieces on a side; raise it"
-            )
+    for name in PACK_FILES:
+        (folder / name).replace(run.data / name)
+    sync(run.data)
     report = _packed(counts)
-    report["usual_pieces"] = _usual(PairStore.open(folder, "train").source.lengths)
-    report["too_long"] = [asdict(counts.too_long.get(place, Drops())) for place in range(len(config.corpus.train))]
-    return Stage(key, files=_packed_files(folder, "train"), report=report)
+    places = range(len(config.corpus.train))
+    report["too_long"] = [asdict(counts.too_long.get(place, Drops())) for place in places]
+    report["profiles"] = [asdict(counts.profiles.get(place, Profile())) for place in places]
+    store = PairStore.open(run.data, "train")
+    sides = zip(("source", "target"), (store.source, store.target), segmenters, counts.frequencies, strict=True)
+    for side, sentences, segmenter, frequencies in sides:
+        report[side].update(side_report(sentences.lengths, frequencies, segmenter))
+    report["usual_pieces"] = _usual(report["source"]["lengths"])
+    report["coverage"] = coverage(counts.frequencies, joint=segmenters[0].fingerprint == segmenters[1].fingerprint)
+    return Stage(key, files=_packed_files(run.data, PACK_FILES), report=report)
 
 
 def pack_dev(
@@ -170,85 +145,50 @@ def pack_dev(
     The digest is that of its clean text.
     """
     source, target = segmenters
-    counts = CorpusCounts(text.name)
-    normalize = Normalizers(config.prepare, config.languages)
-    pairs = list(read_held_out(text, normalize, counts))
+    clean = clean_held_out(text, config.prepare, config.languages)
+    packed = Packer(source, target, config.prepare.max_pieces)(SpoolBlock(0, clean.lines, clean.sources, clean.targets))
+    counts = PackCounts()
+    counts.add(packed)
+    if not counts.pairs:
+        raise DataError(
+            f"{text.source_name}: no pair of corpus.dev has text on both sides and at most prepare.max_pieces = "
+            f"{config.prepare.max_pieces} pieces; give another development set"
+        )
     with writing_pairs(folder, "dev", (source.size, target.size)) as writer:
-        packed = pack(pairs, source, target, writer, max_pieces=config.prepare.max_pieces)
-        if not packed.pairs:
-            raise DataError(
-                f"{text.source}: no pair of corpus.dev has text on both sides and at most prepare.max_pieces = "
-                f"{config.prepare.max_pieces} pieces; give another development set"
-            )
-    report = _packed(packed)
-    report["lines"] = counts.read
-    report["left_out"] = {reason: asdict(drops) for reason, drops in counts.drops.items()}
-    for drops in packed.too_long.values():
+        writer.write(packed.source, packed.target)
+    report = _packed(counts)
+    report["lines"] = clean.counts.read
+    report["left_out"] = {reason: asdict(drops) for reason, drops in clean.counts.drops.items() if drops.count}
+    for drops in counts.too_long.values():
         report["left_out"]["max_pieces"] = asdict(drops)
-    lines = [kept.line for kept in pairs]
+    lines = clean.lines.tolist()
     report["lost_in_segmenting"] = {
-        "source": _lost(source, [kept.pair.source for kept in pairs], lines),
-        "target": _lost(target, [kept.pair.target for kept in pairs], lines),
+        "source": _lost(source, clean.sources, lines),
+        "target": _lost(target, clean.targets, lines),
     }
-    return Stage(key, digest([kept.pair for kept in pairs]), _packed_files(folder, "dev"), report)
+    return Stage(key, digest([clean.sources, clean.targets]), _packed_files(folder, split_files("dev")), report)
 
 
-def plan_batches(config: Config, *, folder: Path, key: str) -> Stage:
-    """Plan the batches of the first epoch, to report them."""
-    store = PairStore.open(folder, "train")
-    source, target = store.source.lengths, store.target.lengths
-    plan = plan_epoch(source, target, config.train.batch, seed=config.train.seed, epoch=0)
-    cost = summarize(plan, source, target)
-    return Stage(key, report={"pairs": len(store), **cost._asdict(), "padding": cost.padding})
+def plan_batches(config: Config, sizes: Mapping[str, int], *, folder: Path, key: str) -> Stage:
+    """Plan the batches of the first epoch, to report them; `sizes` are the packed pairs of each training corpus."""
+    cost = open_batches(config, PairStore.open(folder, "train"), sizes).summary()
+    return Stage(key, report={**cost._asdict(), "padding": cost.padding})
 
 
 def remove_split(folder: Path, split: str) -> None:
     """Remove the packed files of a split."""
-    for path in _packed_paths(folder, split):
-        path.unlink(missing_ok=True)
-
-
-def _read_held_out(config: Config, inputs: Inputs) -> tuple[list[SentencePair], list[CorpusCounts]]:
-    """Return the normalised pairs of development and test sets, and what was met on the way."""
-    normalize = Normalizers(config.prepare, config.languages)
-    pairs, all_counts = [], []
-    for text in inputs.held_out:
-        counts = CorpusCounts(text.name)
-        pairs += [kept.pair for kept in read_held_out(text, normalize, counts)]
-        all_counts.append(counts)
-    return pairs, all_counts
-
-
-def _clean(
-    clean: Cleaner, texts: Sequence[ParallelText], corpora: Sequence[CorpusCounts], meter: Meter
-) -> Iterator[KeptPair]:
-    for place, (text, counts) in enumerate(zip(texts, corpora, strict=True)):
-        told = 0
-        for kept in clean(text, place, counts):
-            if counts.read - told >= METER_STEP:
-                meter.advance(counts.read - told)
-                told = counts.read
-            yield kept
-        meter.advance(counts.read - told)
-
-
-def _nothing_left(corpora: Sequence[CorpusCounts]) -> str:
-    reasons: dict[str, int] = {}
-    for counts in corpora:
-        for reason, drops in counts.drops.items():
-            reasons[reason] = reasons.get(reason, 0) + drops.count
-    read = sum(counts.read for counts in corpora)
-    dropped = ", ".join(f"{reason} {count} ({percent(count / read)})" for reason, count in reasons.items() if count)
-    return f"nothing is left to train on: all {read} pairs were dropped ({dropped}); check files and prepare.filters"
+    for name in split_files(split):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _packed(counts: PackCounts) -> dict[str, Any]:
     return {"pairs": counts.pairs, "source": asdict(counts.source), "target": asdict(counts.target)}
 
 
-def _usual(lengths: NDArray[np.int32]) -> int:
-    """Return the pieces that USUAL_SHARE of the lines have at most."""
-    return int(np.quantile(lengths, USUAL_SHARE, method="higher"))
+def _usual(counts: Sequence[int]) -> int:
+    """Return the pieces that USUAL_SHARE of the lines have at most; `counts` are the lines of 0, 1, 2 … pieces."""
+    up_to = np.cumsum(counts)
+    return int(np.searchsorted(up_to, math.ceil(USUAL_SHARE * (up_to[-1] - 1)), side="right"))
 
 
 def _lost(segmenter: Segmenter, texts: Sequence[str], lines: Sequence[int]) -> dict[str, Any]:
@@ -259,9 +199,5 @@ def _lost(segmenter: Segmenter, texts: Sequence[str], lines: Sequence[int]) -> d
     return {**asdict(drops), "share": drops.count / len(texts)}
 
 
-def _packed_paths(folder: Path, split: str) -> list[Path]:
-    return [path for prefix in prefixes(folder, split) for path in side_files(prefix)]
-
-
-def _packed_files(folder: Path, split: str) -> dict[str, int]:
-    return {path.name: path.stat().st_size for path in _packed_paths(folder, split)}
+def _packed_files(folder: Path, names: Sequence[str]) -> dict[str, int]:
+    return {name: (folder / name).stat().st_size for name in names}

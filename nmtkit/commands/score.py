@@ -69,7 +69,7 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
     _check_stdout()
     target_language = config.languages.target
     metrics = [metric.build(target_language) for metric in config.score.metrics]
-    texts = [locate(base, config.corpus, files) for files in config.corpus.test]
+    texts = [locate(base, config.corpus, files, config.languages) for files in config.corpus.test]
     check_files(texts)
     pairs = [_read(text) for text in texts]
     labels = [
@@ -96,8 +96,8 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
         log.detail(f"translations written: {output}")
         scores = _score(metrics, hypotheses, references, text.name, log)
         parts = _score_parts(metrics, hypotheses, references, labels_of_text)
-        files = (str(text.source), str(text.files[-1]), str(output))
-        test_sets.append(TestSet(text.name, len(known), *files, scores, parts))
+        names = (text.source_name, text.target_name, str(output))
+        test_sets.append(TestSet(text.name, len(known), *names, scores, parts))
     origin = {
         "nmtkit": __version__,
         "target_language": target_language,

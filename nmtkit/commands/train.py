@@ -12,6 +12,7 @@ from nmtkit.commands.train_summary import summary
 from nmtkit.config import Config, dump
 from nmtkit.corpus.reader import corpus_folder
 from nmtkit.data.manifest import prepared
+from nmtkit.data.resegmenting import Resegmenter, build_resegmenter
 from nmtkit.errors import CheckpointError
 from nmtkit.log import Log, counted, duration
 from nmtkit.metrics.base import Metric
@@ -28,14 +29,22 @@ from nmtkit.training.checkpoints import (
     load_weights,
     newest_resumable,
 )
+from nmtkit.training.choice import find_weights
 from nmtkit.training.memory import keep_freed_memory
 from nmtkit.training.precision import choose
 from nmtkit.training.reporting import Reporter, check_tensorboard
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState, versions
+from nmtkit.training.stopping import is_finished
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, remove_leftovers
-from nmtkit.training.trainer import Learner, Trainer, Workplace, is_finished
+from nmtkit.training.trainer import Learner, Material, Trainer, Workplace
 from nmtkit.training.validation import Translating, Validator
+
+NEW_BATCHES = (
+    "train.batch: what is left of this epoch comes in the new batches, each pair once; limits, validations, "
+    "checkpoints and the learning rate (train.schedule) still count updates, which now hold another amount of text"
+)
+"""What a person should know who changes batches in the middle of a training."""
 
 
 class Given(NamedTuple):
@@ -71,7 +80,9 @@ def train(config: Config, base: Path, run: RunFolder, log: Log, *, device: str =
             changed = check_resumable(given, run, checkpoint)
             limit = is_finished(run, config.train, checkpoint.state, validating=given.data.dev is not None)
             if limit is not None:
-                log.info(f"{run}: finished at update {checkpoint.update:,} ({limit}); to train on, raise that limit")
+                beyond = f" beyond {duration(checkpoint.state.seconds)}" if "minutes" in limit else ""
+                done = f"finished at update {checkpoint.update:,} ({limit})"
+                log.info(f"{run}: {done}; to train on, raise that limit{beyond}")
                 return
         lock.sign()
         log.attach(run.log)
@@ -79,6 +90,8 @@ def train(config: Config, base: Path, run: RunFolder, log: Log, *, device: str =
             log.warn(message)
         for change in changed:
             log.info(f"changed since this run began: {change}")
+        if any(change.key.startswith("train.batch") for change in changed):
+            log.info(NEW_BATCHES)
         try:
             _train(given, run, checkpoint, log)
         finally:
@@ -129,7 +142,7 @@ def _train(given: Given, run: RunFolder, checkpoint: Checkpoint | None, log: Log
     learner = _learner(given, model, checkpoint)
     origin = _origin(given, checkpoint)
     write_text(run.config, dump(config))
-    for line in summary(config, given.data.pairs, given.segmenters, model):
+    for line in summary(config, given.data.batches, given.segmenters, model):
         log.info(line)
     log.info(f"device {given.device}, precision {origin.precision}, {counted(torch.get_num_threads(), 'thread')}")
     log.info(f"going on behind update {state.update:,}" if checkpoint else f"training in {run}")
@@ -140,7 +153,7 @@ def _train(given: Given, run: RunFolder, checkpoint: Checkpoint | None, log: Log
         place = Workplace(run, given.device, origin.precision, log, reporter, interruption)
         trainer = Trainer(
             learner,
-            given.data.pairs,
+            Material(given.data.pairs, given.data.batches, _resegmenter(given)),
             _validator(given, model),
             config.train,
             state=state,
@@ -155,6 +168,8 @@ def _train(given: Given, run: RunFolder, checkpoint: Checkpoint | None, log: Log
     log.info(f"finished at update {state.update:,} ({limit}) after {duration(state.seconds)} of training")
     if state.best is not None:
         log.info(f"best: {state.best.name} {state.best.value:.2f} at update {state.best_update:,}")
+        if (run.average / WEIGHTS).exists() and find_weights(run, "auto", log.warn).parent != run.average:
+            log.info("the average of checkpoints is worse than that, so translate and score will take the best")
 
 
 def _model(given: Given) -> AutoregressiveModel:
@@ -182,6 +197,11 @@ def _origin(given: Given, checkpoint: Checkpoint | None) -> Origin:
         precision = choose(given.config.train.precision, given.device)
     source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
     return Origin(precision, source, target, given.data.fingerprint, versions())
+
+
+def _resegmenter(given: Given) -> Resegmenter | None:
+    train = given.config.train
+    return build_resegmenter(*given.segmenters, train.sampling, seed=train.seed)
 
 
 def _validator(given: Given, model: AutoregressiveModel) -> Validator | None:

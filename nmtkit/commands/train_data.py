@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from nmtkit.commands.prepare_inputs import Inputs, describe
+from nmtkit.commands.batches import corpus_sizes, open_batches
+from nmtkit.commands.prepare_inputs import check_settings
 from nmtkit.config import Config
 from nmtkit.corpus.reader import PairCounts, check_files, locate
-from nmtkit.data.manifest import Manifest, changes, prepared
+from nmtkit.data.epochs import Batches
+from nmtkit.data.manifest import Manifest, prepared
 from nmtkit.data.store import PairStore
 from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder
@@ -17,6 +19,7 @@ class TrainingData(NamedTuple):
     """Training pairs and, where there is one, the development set."""
 
     pairs: PairStore
+    batches: Batches
     fingerprint: str
     """Of the packed pairs: their clean text, the vocabulary and the longest pair allowed."""
     dev: DevSet | None
@@ -28,25 +31,10 @@ def open_data(config: Config, base: Path, run: RunFolder) -> TrainingData:
     Raises DataError where it was not prepared, or with other settings than these, which are then named.
     """
     manifest = prepared(run)
-    _check_settings(config, run, manifest)
-    return TrainingData(
-        PairStore.open(run.data, "train"), manifest.stages["train"].digest, _dev_set(config, base, run, manifest)
-    )
-
-
-def _check_settings(config: Config, run: RunFolder, manifest: Manifest) -> None:
-    asked = _settings(describe(config, Inputs([], None, [], {})))
-    differences = [f"  {difference}" for difference in changes(_settings(manifest.facts), asked)]
-    if differences:
-        raise DataError(
-            "\n".join([f"{run.data} was prepared with other settings:", *differences])
-            + "\nrun `nmtkit prepare` for this run folder again, or set them back"
-        )
-
-
-def _settings(facts: dict[str, str]) -> dict[str, str]:
-    """Return the settings among the facts that change packed data."""
-    return {name: fact for name, fact in facts.items() if name.startswith(("languages.", "prepare."))}
+    check_settings(config, run, manifest)
+    pairs = PairStore.open(run.data, "train")
+    batches = open_batches(config, pairs, corpus_sizes(manifest.stages))
+    return TrainingData(pairs, batches, manifest.stages["train"].digest, _dev_set(config, base, run, manifest))
 
 
 def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest) -> DevSet | None:
@@ -55,7 +43,7 @@ def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest) -> 
         return None
     if "dev" not in manifest.stages:
         raise DataError(f"{run.data}: corpus.dev is not prepared; run `nmtkit prepare` for this run folder again")
-    text = locate(base, config.corpus, config.corpus.dev)
+    text = locate(base, config.corpus, config.corpus.dev, config.languages)
     check_files([text])
     text.count_pairs()
     lines = list(text.pairs(PairCounts()))

@@ -6,20 +6,24 @@ from torch import nn
 
 from nmtkit.api import Segmenters
 from nmtkit.config import Config
-from nmtkit.data.batching import plan_epoch, summarize
-from nmtkit.data.store import PairStore
+from nmtkit.data.epochs import Batches
 from nmtkit.log import counted
 
+SAMPLED_WINDOWS = 4
+"""Windows of the first epoch that are planned to say what an update is; the other windows of a corpus are alike."""
 
-def summary(config: Config, pairs: PairStore, segmenters: Segmenters, model: nn.Module) -> Iterator[str]:
+
+def summary(config: Config, batches: Batches, segmenters: Segmenters, model: nn.Module) -> Iterator[str]:
     """Yield lines on parameters, vocabulary and batches."""
     parts = ", ".join(f"{name} {count:,}" for name, count in parameters_by_part(model).items())
     yield f"model: {config.model.kind} of {sum(parameters_by_part(model).values()):,} parameters ({parts})"
     yield f"vocabulary: {_vocabulary(segmenters)}"
     batch = config.train.batch
-    source, target = pairs.source.lengths, pairs.target.lengths
-    plan = summarize(plan_epoch(source, target, batch, seed=config.train.seed, epoch=0), source, target)
-    yield f"data: {len(pairs):,} pairs, an epoch of {counted(plan.updates, 'update')}"
+    plan, seen = batches.summary(windows=SAMPLED_WINDOWS), batches.pairs_per_epoch()
+    updates = counted(round(plan.updates * seen / plan.pairs), "update")
+    of_them = "" if seen == len(batches.source) else f" with {counted(seen, 'pair')} seen"
+    about = "" if seen == plan.pairs else "about "
+    yield f"data: {len(batches.source):,} pairs, an epoch of {about}{updates}{of_them}"
     yield (
         f"update: on average {plan.source_tokens / plan.updates:,.0f} source and "
         f"{plan.target_tokens / plan.updates:,.0f} target tokens (at most {batch.tokens_per_update:,} with padding, "

@@ -53,7 +53,7 @@ def translate(
     and, with `strict`, after the last line where a line was cut or bytes that are not UTF-8 were replaced;
     CheckpointError where the run cannot be used; ConfigError where the device does not exist.
     """
-    _check(source)
+    _check(source, output)
     if source is None and sys.stdin.isatty():
         log.info("translating what is typed, line by line; end it with Ctrl-D")
     line_counts, numbers = LineCounts(), NumberCounts()
@@ -114,8 +114,10 @@ def _rows(n_best: int, *, scores: bool) -> Rows:
     return lambda _, found: iter((found[0].text,))
 
 
-def _check(source: Path | None) -> None:
-    """Raise DataError at once where input cannot be read; what can be read only once is left alone."""
+def _check(source: Path | None, output: Path | None) -> None:
+    """Raise DataError at once where input cannot be read or would be replaced; what can be read once is left alone."""
+    if source is not None and output is not None and output.is_file() and source.exists() and output.samefile(source):
+        raise DataError(f"--output {output}: this is the file to be translated, which would be lost; name another one")
     if source is None and sys.stdin is None:
         raise DataError("standard input is closed; name a file to translate, or send text to it")
     if source is not None and not (source.is_fifo() or source.is_char_device()):

@@ -1,141 +1,204 @@
-"""Cleaning: parallel texts, read, normalised and filtered, to the pairs that are kept, with a count of all others."""
+"""Cleaning: raw parallel texts to the spool of clean pairs, on all cores, with a count of all that is not there."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
-from nmtkit.corpus.filters import Filter, FilterConfig
-from nmtkit.corpus.lines import Invalid
-from nmtkit.corpus.normalizers import CountingChain
+import numpy as np
+from numpy.typing import NDArray
+
+from nmtkit.appending import Appender
+from nmtkit.corpus.blocks import Block
+from nmtkit.corpus.chunk_cleaning import ChunkCleaner, CleanChunk
+from nmtkit.corpus.counts import CleanCounts, Drops
+from nmtkit.corpus.duplicates import STEP, first_only
+from nmtkit.corpus.examples import DROPPED, DroppedExample, Examples, examples_of, shortened
+from nmtkit.corpus.filters import BlankConfig, DuplicateConfig
+from nmtkit.corpus.lines import LineCounts
 from nmtkit.corpus.pair import SentencePair
-from nmtkit.corpus.reader import PairCounts, ParallelText
-from nmtkit.corpus.settings import LanguagesConfig, PrepareConfig
+from nmtkit.corpus.reader import ParallelText
+from nmtkit.corpus.settings import LanguagesConfig, PrepareConfig, TrainFiles
+from nmtkit.corpus.spool import Spool, TextBytes, append_block, to_bytes
+from nmtkit.workers import Work, in_order
 
-FIRST_LINES = 5
-"""Line numbers reported for each reason."""
-INVALID = "invalid_utf8"
-"""The reason of pairs dropped because a side is not UTF-8; every other reason is a filter's kind."""
+BLOCKS_PER_STEP = 64
+"""Blocks, of a megabyte each, between two commits: an interruption costs some seconds of work."""
 
 
-class KeptPair(NamedTuple):
-    """A clean pair and where it comes from: the place of its corpus in the configuration, and its line from 1."""
+class Task(NamedTuple):
+    """A block of the corpus at this place in the configuration."""
 
     corpus: int
-    line: int
-    pair: SentencePair
+    block: Block
 
 
-@dataclass
-class Drops:
-    """How many pairs were dropped for one reason, and the lines of the first."""
+class Cleaned(NamedTuple):
+    """What a worker made of a block: clean pairs as the spool holds them, and the number of the last it looked at."""
 
-    count: int = 0
-    first_lines: list[int] = field(default_factory=list)
-
-    def add(self, line: int) -> None:
-        """Count one more."""
-        self.count += 1
-        if len(self.first_lines) < FIRST_LINES:
-            self.first_lines.append(line)
+    corpus: int
+    last: int
+    read: int
+    lines: NDArray[np.int64]
+    text: TextBytes
+    keys: NDArray[np.uint64]
+    counts: CleanCounts
 
 
-@dataclass
-class CaseCounts:
-    """How many lines have letters of which there are capitals, and how many of them have a capital."""
+class CorpusCleaner(NamedTuple):
+    """What cleans a corpus. `columns`: those of the keys in the spool that its filters of duplicates fill."""
 
-    cased: int = 0
-    capital: int = 0
-
-    def add(self, line: str) -> None:
-        """Count a line."""
-        capital = line != line.lower()
-        self.capital += capital
-        self.cased += capital or line != line.upper()
-
-
-@dataclass
-class CorpusCounts:
-    """What became of one parallel text: read = kept + all drops."""
-
+    clean: ChunkCleaner
+    columns: list[int]
     name: str
-    read: int = 0
-    kept: int = 0
-    drops: dict[str, Drops] = field(default_factory=dict)
-    characters: PairCounts = field(default_factory=PairCounts)
-    source_case: CaseCounts = field(default_factory=CaseCounts)
-    target_case: CaseCounts = field(default_factory=CaseCounts)
-    """Of the pairs that are kept."""
-
-    def drop(self, reason: str, line: int) -> None:
-        """Count a dropped pair."""
-        self.drops.setdefault(reason, Drops()).add(line)
 
 
-class Normalizers:
-    """The normalizers of both sides, counting."""
+def corpus_cleaners(
+    config: PrepareConfig, languages: LanguagesConfig, corpora: Sequence[TrainFiles], held_out: Sequence[SentencePair]
+) -> list[CorpusCleaner]:
+    """Return what cleans each corpus. `held_out` are the pairs of development and test sets, normalised.
 
-    def __init__(self, config: PrepareConfig, languages: LanguagesConfig) -> None:
-        self.kinds = [normalizer.kind for normalizer in config.normalizers]
-        self.source = CountingChain(config.normalizers, languages.source)
-        self.target = CountingChain(config.normalizers, languages.target)
-
-    def __call__(self, pair: SentencePair) -> SentencePair:
-        """Return the normalised pair."""
-        return SentencePair(self.source(pair.source), self.target(pair.target))
-
-
-class Cleaner:
-    """Reads, normalises and filters texts, one after the other; filters remember across texts."""
-
-    def __init__(self, config: PrepareConfig, normalize: Normalizers, held_out: Sequence[SentencePair]) -> None:
-        self._normalize = normalize
-        self._filters = build_filters(config.filters, held_out)
-        self._invalid: Invalid = "mark" if config.invalid_utf8 == "drop" else "error"
-
-    def no_drops(self) -> dict[str, Drops]:
-        """Return a count of zero for each reason, in the order in which pairs are tried."""
-        return {reason: Drops() for reason in (INVALID, *(reason for reason, _ in self._filters))}
-
-    def __call__(self, text: ParallelText, place: int, counts: CorpusCounts) -> Iterator[KeptPair]:
-        """Yield the pairs of a text that are kept; `place` is its place in the configuration."""
-        for line, raw in enumerate(text.pairs(counts.characters, self._invalid), start=1):
-            counts.read = line
-            if raw is None:
-                counts.drop(INVALID, line)
-                continue
-            pair = self._normalize(raw)
-            for reason, keep in self._filters:
-                if not keep(pair):
-                    counts.drop(reason, line)
-                    break
-            else:
-                counts.kept += 1
-                counts.source_case.add(pair.source)
-                counts.target_case.add(pair.target)
-                yield KeptPair(place, line, pair)
-
-
-def read_held_out(text: ParallelText, normalize: Normalizers, counts: CorpusCounts) -> Iterator[KeptPair]:
-    """Yield the normalised pairs of a development or test set that have text on both sides; blank ones are counted.
-
-    Raises EncodingError where a line is not UTF-8: no line of these is ever dropped, so none can be read otherwise.
+    Filters of duplicates with the same settings share a column, so that corpora are compared with each other.
     """
-    for line, raw in enumerate(text.pairs(counts.characters), start=1):
-        counts.read = line
-        pair = normalize(raw)
-        if pair.source.strip() and pair.target.strip():
-            counts.kept += 1
-            yield KeptPair(0, line, pair)
-        else:
-            counts.drop("blank", line)
+    kinds: list[DuplicateConfig] = []
+    cleaners = []
+    for corpus in corpora:
+        filters = config.filters if corpus.filters is None else corpus.filters
+        duplicates = [filter_ for filter_ in filters if isinstance(filter_, DuplicateConfig)]
+        kinds += [filter_ for filter_ in duplicates if filter_ not in kinds]
+        columns = [kinds.index(filter_) for filter_ in duplicates]
+        cleaners.append(CorpusCleaner(ChunkCleaner(config, languages, held_out, corpus.filters), columns, corpus.name))
+    return cleaners
 
 
-def build_filters(configs: Sequence[FilterConfig], held_out: Iterable[SentencePair]) -> list[tuple[str, Filter]]:
-    """Return each filter with the reason it is reported by: its kind, numbered where a kind comes twice."""
-    held_out = list(held_out)
-    kinds = [config.kind for config in configs]
-    filters = []
-    for place, config in enumerate(configs):
-        number = f"_{kinds[: place + 1].count(config.kind)}" if kinds.count(config.kind) > 1 else ""
-        filters.append((f"{config.kind}{number}", config.build(held_out)))
-    return filters
+def clean_into(
+    spool: Appender,
+    texts: Sequence[ParallelText],
+    cleaners: Sequence[CorpusCleaner],
+    *,
+    processes: int,
+    advance: Callable[[int], None],
+) -> list[CleanCounts]:
+    """Bring the spool to its end, from where its last commit stands, and return what became of each text.
+
+    `cleaners` has one for each text; `advance` hears of the bytes read. Raises DataError as the reader of a text does.
+    """
+    corpus, last, counts = _state(spool, cleaners)
+    work = Work(_worker, (tuple(cleaners),))
+    with closing(in_order(work, _tasks(texts, corpus, last), processes)) as blocks:
+        for number, done in enumerate(blocks, start=1):
+            append_block(spool, done.corpus, done.lines, done.text, done.keys)
+            counts[done.corpus].merge(done.counts)
+            advance(done.read)
+            if number % BLOCKS_PER_STEP == 0:
+                _commit(spool, done.corpus, done.last, counts)
+    _commit(spool, len(texts), 0, counts)
+    return counts
+
+
+def _tasks(texts: Sequence[ParallelText], corpus: int, last: int) -> Iterator[Task]:
+    """Yield the blocks that come after number `last` of a corpus."""
+    for place in range(corpus, len(texts)):
+        for block in texts[place].blocks():
+            if place > corpus or block.last > last:
+                yield Task(place, block)
+
+
+def _worker(cleaners: tuple[CorpusCleaner, ...]) -> Callable[[Task], Cleaned]:
+    width = _width(cleaners)
+
+    def clean(task: Task) -> Cleaned:
+        cleaner, block = cleaners[task.corpus], task.block
+        chunk = cleaner.clean(block)
+        keys = np.zeros((len(chunk.lines), width), np.uint64)
+        keys[:, cleaner.columns] = chunk.keys
+        chunk.counts.examples = examples_of(block, chunk, cleaner.clean)
+        text = to_bytes(chunk.sources, chunk.targets)
+        return Cleaned(task.corpus, block.last, block.read, chunk.lines, text, keys, chunk.counts)
+
+    return clean
+
+
+def _width(cleaners: Sequence[CorpusCleaner]) -> int:
+    return max((column + 1 for cleaner in cleaners for column in cleaner.columns), default=0)
+
+
+def _state(spool: Appender, cleaners: Sequence[CorpusCleaner]) -> tuple[int, int, list[CleanCounts]]:
+    """Return where cleaning goes on: the corpus, the number of the last pair looked at, and the counts up to there."""
+    if spool.state is None:
+        nothing = [{reason: Drops() for reason in cleaner.clean.reasons} for cleaner in cleaners]
+        return 0, 0, [CleanCounts(drops=drops) for drops in nothing]
+    return spool.state["corpus"], spool.state["last"], [_counts(counts) for counts in spool.state["counts"]]
+
+
+def _commit(spool: Appender, corpus: int, last: int, counts: Sequence[CleanCounts]) -> None:
+    spool.commit({"corpus": corpus, "last": last, "counts": [asdict(each) for each in counts]})
+
+
+def _counts(content: dict[str, Any]) -> CleanCounts:
+    return CleanCounts(
+        content["read"],
+        content["kept"],
+        {reason: Drops(**drops) for reason, drops in content["drops"].items()},
+        LineCounts(**content["source"]),
+        LineCounts(**content["target"]),
+        [Drops(**drops) for drops in content["source_changed"]],
+        [Drops(**drops) for drops in content["target_changed"]],
+        Examples.from_json(content["examples"]),
+    )
+
+
+def drop_duplicates(spool: Spool, cleaners: Sequence[CorpusCleaner], counts: Sequence[CleanCounts]) -> None:
+    """Mark what the filters of duplicates drop, one kind after the other, and count it."""
+    keys = spool.keys(_width(cleaners))
+    for column in range(keys.shape[1]):
+        reasons = {
+            corpus: cleaner.clean.duplicates[cleaner.columns.index(column)]
+            for corpus, cleaner in enumerate(cleaners)
+            if column in cleaner.columns
+        }
+        dropped = first_only(keys[:, column], spool.kept & spool.stands_in(reasons))
+        spool.kept[dropped] = False
+        for corpus, lines in spool.lines_of(dropped):
+            counts[corpus].drops[reasons[corpus]].extend(lines)
+            counts[corpus].kept -= len(lines)
+            counts[corpus].examples.forget(frozenset(lines))
+        owners = spool.corpora_of(dropped)
+        for corpus, reason in reasons.items():
+            first = dropped[owners == corpus][:DROPPED].tolist()
+            if first:
+                repeated = [_repetition(spool, cleaners, column, number) for number in first]
+                counts[corpus].examples.dropped[reason] = repeated
+
+
+def _repetition(spool: Spool, cleaners: Sequence[CorpusCleaner], column: int, number: int) -> DroppedExample:
+    """Return a dropped pair, and which pair it repeats: of those with its key the one that is kept."""
+    keys = spool.keys(_width(cleaners))[:, column]
+    corpus, pair, line = spool.pair(number)
+    shown = line, shortened(pair.source), shortened(pair.target)
+    for begin in range(0, number, STEP):
+        same = np.flatnonzero(keys[begin : min(begin + STEP, number)] == keys[number]) + begin
+        for first in same[spool.kept[same]].tolist():
+            earlier, _, its_line = spool.pair(first)
+            where = "" if earlier == corpus else f" of {cleaners[earlier].name}"
+            return DroppedExample(*shown, f"repeats line {its_line}{where}")
+    return DroppedExample(*shown, "")
+
+
+def clean_held_out(text: ParallelText, config: PrepareConfig, languages: LanguagesConfig) -> CleanChunk:
+    """Return the normalised pairs of a development or test set that have text on both sides; blank ones are counted.
+
+    Raises DataError where the text cannot be read or a line is not UTF-8.
+    """
+    clean = ChunkCleaner(config.model_copy(update={"invalid_utf8": "error"}), languages, (), (BlankConfig(),))
+    sources: list[str] = []
+    targets: list[str] = []
+    lines: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+    counts = CleanCounts()
+    for block in text.blocks():
+        chunk = clean(block)
+        sources += chunk.sources
+        targets += chunk.targets
+        lines.append(chunk.lines)
+        counts.merge(chunk.counts)
+    return CleanChunk(sources, targets, np.concatenate(lines), np.empty((len(sources), 0), np.uint64), counts)

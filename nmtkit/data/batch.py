@@ -9,9 +9,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD
+from nmtkit.data.batching import PlanSummary
 
 if TYPE_CHECKING:
+    from nmtkit.data.resegmenting import Resegmenter
     from nmtkit.data.store import PairStore
+
+
+Ids = NDArray[np.integer[Any]]
+"""A sentence."""
 
 
 class Padded(NamedTuple):
@@ -61,7 +67,26 @@ def collate(sentences: Sequence[Sequence[int] | NDArray[np.integer[Any]]]) -> Pa
     return Padded(torch.from_numpy(rows), torch.from_numpy(lengths))
 
 
-def make_batch(store: "PairStore", pairs: Sequence[int] | NDArray[np.int64]) -> Batch:
-    """Return the pairs of the store with these positions as a batch, in this order."""
+def make_batch(
+    store: "PairStore",
+    pairs: Sequence[int] | NDArray[np.int64],
+    resegment: "Resegmenter | None" = None,
+    epoch: int = 0,
+) -> Batch:
+    """Return the pairs of the store with these positions as a batch, in this order; resegmented for an epoch."""
     places = [int(pair) for pair in pairs]
-    return Batch(collate([store.source[place] for place in places]), collate([store.target[place] for place in places]))
+    source: Sequence[Ids] = [store.source[place] for place in places]
+    target: Sequence[Ids] = [store.target[place] for place in places]
+    if resegment is not None:
+        source = source if resegment.source is None else resegment.source(source, places, epoch)
+        target = target if resegment.target is None else resegment.target(target, places, epoch)
+    return Batch(collate(source), collate(target))
+
+
+def cost_of(batches: Sequence[Batch]) -> PlanSummary:
+    """Return what an update of these batches costs; that of stored pairs is known from their lengths."""
+    sources, targets = [batch.source for batch in batches], [batch.target for batch in batches]
+    tokens = [sum(int(padded.lengths.sum()) for padded in side) for side in (sources, targets)]
+    positions = [sum(padded.ids.numel() for padded in side) for side in (sources, targets)]
+    pairs = sum(len(padded.lengths) for padded in sources)
+    return PlanSummary(pairs, 1, len(batches), *tokens, *positions)

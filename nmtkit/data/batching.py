@@ -1,21 +1,27 @@
-"""The plan of batches: which pairs feed which update, a pure function of (seed, epoch). Imports no torch.
+"""Batches: pairs cut into tensors, tensors gathered into updates, both within a token budget. Imports no torch.
 
-Pairs are shuffled, cut into windows, sorted by length inside a window and cut into tensors by the token budget; the
-tensors are shuffled and gathered into updates. Padding counts towards every budget, and so do end marks.
+Padding counts towards every budget, and so do end marks.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nmtkit.data.settings import BatchConfig
+from nmtkit.data.shuffle import Shuffle
+from nmtkit.data.tensors import Indexes, Lengths, cut
 
-Indexes = NDArray[np.int64]
-"""Positions of pairs in the store."""
-Lengths = NDArray[np.integer[Any]]
-"""Pieces of each sentence of the store, end marks not counted."""
+PASSED_OVER = 32
+"""Tensors too large for what is left of an update that are passed over in search of one that fits."""
+
+
+class Budget(NamedTuple):
+    """At most this many positions of either side in an update, and in a tensor."""
+
+    tokens_per_update: int
+    tokens_per_tensor: int
 
 
 class Update(NamedTuple):
@@ -30,95 +36,154 @@ class Update(NamedTuple):
 
 
 class PlanSummary(NamedTuple):
-    """What a plan costs. Tokens include end marks, positions padding too, both sides together."""
+    """What updates cost. Tokens include end marks, positions padding too."""
 
+    pairs: int
     updates: int
     tensors: int
     source_tokens: int
     target_tokens: int
-    positions: int
+    source_positions: int
+    target_positions: int
+
+    @property
+    def positions(self) -> int:
+        """Positions of both sides."""
+        return self.source_positions + self.target_positions
 
     @property
     def padding(self) -> float:
         """The share of all positions that hold no token."""
         return 1 - (self.source_tokens + self.target_tokens) / self.positions if self.positions else 0.0
 
+    def plus(self, other: "PlanSummary") -> "PlanSummary":
+        """Return what both cost together."""
+        return PlanSummary(*(mine + its for mine, its in zip(self, other, strict=True)))
 
-def plan_epoch(source: Lengths, target: Lengths, config: BatchConfig, *, seed: int, epoch: int) -> list[Update]:
-    """Return the updates of an epoch (from 0); every pair stands in exactly one of them.
 
-    A pair longer than the budget makes a tensor by itself.
+NOTHING = PlanSummary(0, 0, 0, 0, 0, 0, 0)
+
+
+class Plan(NamedTuple):
+    """Updates and what they cost together."""
+
+    updates: list[Update]
+    cost: PlanSummary
+
+
+def plan_updates(pairs: Indexes, source: Lengths, target: Lengths, budget: Budget, words: Sequence[int]) -> Plan:
+    """Return updates in which each of `pairs` stands once, a pure function of the arguments.
+
+    `source` and `target` are the lengths of the whole store; `words` seed the order of tensors. An update is a mix of
+    short and long sentences. It is over the budget only where one pair is.
     """
-    generator = np.random.default_rng([seed, epoch])
-    order = generator.permutation(len(source))
-    tensors: list[Indexes] = []
-    for begin in range(0, len(order), config.window):
-        window = order[begin : begin + config.window]
-        # Target first: the output layer makes target padding the dearer one.
-        by_length = window[np.lexsort((source[window], target[window]))]
-        tensors += _cut(by_length, source, target, config.tokens_per_tensor)
-    shuffled = [tensors[place] for place in generator.permutation(len(tensors))]
-    return _gather(shuffled, source, target, config.tokens_per_update)
+    own_source, own_target = source[pairs], target[pairs]  # once: a look into a large store is what takes time
+    tensors = cut(own_source, own_target, budget.tokens_per_tensor, words)
+    tensors = [tensors[place] for place in Shuffle(len(tensors), *words)(np.arange(len(tensors)))]
+    sizes = padded_sizes(tensors, own_source, own_target)
+    gathered = _gather(sizes.tolist(), budget.tokens_per_update)
+    tokens = [int(own.sum()) + len(pairs) for own in (own_source, own_target)]
+    return Plan(
+        [Update([pairs[tensors[place]] for place in places]) for places in gathered],
+        PlanSummary(len(pairs), len(gathered), len(tensors), *tokens, *sizes.sum(0).tolist()),
+    )
 
 
 def plan_in_order(source: Lengths, target: Lengths, tokens: int) -> list[Indexes]:
     """Return tensors of at most `tokens` tokens a side over all pairs, shortest first: for evaluation."""
-    by_length = np.lexsort((source, target))
-    return _cut(by_length, source, target, tokens)
+    tensors = cut(source, target, tokens)
+    longest = [(int(target[tensor].max()), int(source[tensor].max())) for tensor in tensors]
+    return [tensors[place] for place in sorted(range(len(tensors)), key=longest.__getitem__)]
 
 
-def summarize(plan: Iterable[Update], source: Lengths, target: Lengths) -> PlanSummary:
+def longest_tensor(source: Lengths, target: Lengths, tokens: int) -> Indexes:
+    """Return the longest pairs of all, as many as fit into the budget: what attention needs most memory for."""
+    both = source + target
+    count = min(len(both), max(1, tokens // (int(max(source.max(), target.max())) + 1)))
+    least = np.partition(both, len(both) - count)[len(both) - count]
+    longest = np.flatnonzero(both >= least)
+    return longest[np.argsort(both[longest], kind="stable")][-count:]
+
+
+def summarize(updates: Sequence[Update], source: Lengths, target: Lengths) -> PlanSummary:
     """Return what the updates cost."""
-    updates = tensors = source_tokens = target_tokens = positions = 0
-    for update in plan:
-        updates += 1
-        for tensor in update.tensors:
-            tensors += 1
-            source_tokens += int(source[tensor].sum()) + len(tensor)
-            target_tokens += int(target[tensor].sum()) + len(tensor)
-            positions += sum(padded_size(tensor, source, target))
-    return PlanSummary(updates, tensors, source_tokens, target_tokens, positions)
+    tensors = [tensor for update in updates for tensor in update.tensors]
+    if not tensors:
+        return NOTHING
+    pairs = np.concatenate(tensors)
+    tokens = [int(side[pairs].sum()) + len(pairs) for side in (source, target)]
+    positions = padded_sizes(tensors, source, target).sum(0).tolist()
+    return PlanSummary(len(pairs), len(updates), len(tensors), *tokens, *positions)
 
 
-def padded_size(tensor: Indexes, source: Lengths, target: Lengths) -> tuple[int, int]:
-    """Return the positions of source and target that pairs take side by side, padding and end marks included."""
-    return (
-        len(tensor) * (int(source[tensor].max()) + 1),
-        len(tensor) * (int(target[tensor].max()) + 1),
-    )
+def padded_sizes(tensors: Sequence[Indexes], source: Lengths, target: Lengths) -> NDArray[np.int64]:
+    """Return (tensors, 2): the positions of source and target of each, padding and end marks included."""
+    if not tensors:
+        return np.zeros((0, 2), np.int64)
+    pairs = np.concatenate(tensors)
+    counts = np.fromiter(map(len, tensors), np.int64, len(tensors))
+    begins = np.cumsum(counts) - counts
+    longest = [np.maximum.reduceat(side[pairs], begins).astype(np.int64) + 1 for side in (source, target)]
+    return np.stack(longest, 1) * counts[:, None]
 
 
-def _cut(pairs: Indexes, source: Lengths, target: Lengths, tokens: int) -> list[Indexes]:
-    """Cut pairs, in their order, into tensors within the budget on either side."""
-    tensors: list[Indexes] = []
-    begin = longest_source = longest_target = 0
-    lengths = zip((source[pairs] + 1).tolist(), (target[pairs] + 1).tolist(), strict=True)
-    for place, (source_length, target_length) in enumerate(lengths):
-        longest_source, longest_target = (
-            max(longest_source, source_length),
-            max(longest_target, target_length),
-        )
-        if place > begin and max(longest_source, longest_target) * (place + 1 - begin) > tokens:
-            tensors.append(pairs[begin:place])
-            begin, longest_source, longest_target = place, source_length, target_length
-    if begin < len(pairs):
-        tensors.append(pairs[begin:])
-    return tensors
+def deal(update: Update, source: Lengths, target: Lengths, *, rank: int, ranks: int) -> list[Indexes]:
+    """Return the tensors of an update that process `rank` of `ranks` computes; together they compute each pair once.
+
+    The largest tensor goes to whoever has least so far. Where processes outnumber tensors the largest are halved, and
+    where they outnumber pairs some process gets nothing.
+    """
+
+    def size(tensor: Indexes) -> int:
+        return int(padded_sizes([tensor], source, target).sum())
+
+    tensors = list(update.tensors)
+    while len(tensors) < min(ranks, update.pairs):
+        tensors.sort(key=lambda tensor: (len(tensor) > 1, size(tensor)))
+        largest = tensors.pop()
+        tensors += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
+    dealt: list[list[Indexes]] = [[] for _ in range(ranks)]
+    loads = [0] * ranks
+    for tensor in sorted(tensors, key=size, reverse=True):
+        least = loads.index(min(loads))
+        dealt[least].append(tensor)
+        loads[least] += size(tensor)
+    return dealt[rank]
 
 
-def _gather(tensors: Sequence[Indexes], source: Lengths, target: Lengths, tokens: int) -> list[Update]:
-    """Gather tensors, in their order, into updates within the budget on either side."""
-    updates: list[Update] = []
-    gathered: list[Indexes] = []
-    source_positions = target_positions = 0
-    for tensor in tensors:
-        more_source, more_target = padded_size(tensor, source, target)
-        if gathered and max(source_positions + more_source, target_positions + more_target) > tokens:
-            updates.append(Update(gathered))
-            gathered, source_positions, target_positions = [], 0, 0
-        gathered.append(tensor)
-        source_positions += more_source
-        target_positions += more_target
-    if gathered:
-        updates.append(Update(gathered))
+def _gather(sizes: Sequence[tuple[int, int]], tokens: int) -> list[list[int]]:
+    """Gather tensors of these sizes, by their places, into updates, the last of them not much smaller than the others.
+
+    A step on the handful of pairs that happen to be left counts as much as any other.
+    """
+    updates = _fill(sizes, tokens)
+    if not updates or 2 * max(sum(sizes[place][side] for place in updates[-1]) for side in (0, 1)) >= tokens:
+        return updates
+    even = max(map(sum, zip(*sizes, strict=True))) // len(updates)
+    while (even := even + even // 40 + 1) < tokens:
+        evened = _fill(sizes, even)
+        if len(evened) <= len(updates):
+            return evened
+    return updates
+
+
+def _fill(sizes: Sequence[tuple[int, int]], tokens: int) -> list[list[int]]:
+    """Fill one update after another with the tensors that come next and still fit."""
+    waiting = deque(range(len(sizes)))
+    updates: list[list[int]] = []
+    while waiting:
+        update: list[int] = []
+        passed: list[int] = []
+        source_room = target_room = tokens
+        while waiting and len(passed) < PASSED_OVER:
+            place = waiting.popleft()
+            source, target = sizes[place]
+            if update and (source > source_room or target > target_room):
+                passed.append(place)
+                continue
+            update.append(place)
+            source_room -= source
+            target_room -= target
+        waiting.extendleft(reversed(passed))
+        updates.append(update)
     return updates

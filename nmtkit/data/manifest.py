@@ -11,7 +11,7 @@ from typing import Any
 from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder, write_text
 
-FORMAT = 1
+FORMAT = 2
 """Rises when the same inputs would be prepared to something else."""
 
 

@@ -1,4 +1,4 @@
-"""The settings of batches."""
+"""The settings of batches and of what they are made from."""
 
 from collections.abc import Iterator
 
@@ -33,3 +33,31 @@ class BatchConfig(Section):
                 f"{self.tokens_per_tensor} is more than tokens_per_update = {self.tokens_per_update}; "
                 "lower the one or raise the other",
             )
+
+
+class SamplingConfig(Section):
+    """Training text cut into pieces anew for each epoch, drawn from (seed, epoch, pair): off unless a side is named.
+
+    Batches are planned by the lengths of the stored pieces; what is drawn is longer, by a fifth to a third as a rule.
+    """
+
+    source: bool = Field(False, description="Draw the pieces of sources.")
+    target: bool = Field(False, description="Draw the pieces of targets.")
+    dropout: float = Field(
+        0.1,
+        ge=0,
+        lt=1,
+        description="BPE: probability that a merge is passed over (Provilkov et al. 2020); WordPiece: that a longest "
+        "match is (Hiraoka 2022).",
+    )
+    alpha: float = Field(
+        0.2,
+        ge=0,
+        description="Unigram: power to which probabilities are raised (Kudo 2018); 0 makes all ways alike, above 1 the "
+        "likeliest likelier.",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a side is drawn."""
+        return self.source or self.target

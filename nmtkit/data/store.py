@@ -1,19 +1,23 @@
 """The store: sentences as ids, packed into memory-mapped files. Imports no torch.
 
-A side of a split is two files, each a header of 64 bytes and then plain little-endian numbers:
+A side of a split is three files, each a header of 64 bytes and then plain little-endian numbers:
 
     train.source.ids.bin       the ids of all sentences, one behind the other: uint16, or int32 for large vocabularies
     train.source.offsets.bin   where each sentence begins, and the end of the last: int64, one more than sentences
+    train.source.lengths.bin   ids of each sentence: int32, for the plan of batches
 
-Ids carry no begin or end mark. The same sentences make the same bytes.
+One more, train.lines.bin, says which line of its corpus each pair was.
+
+Ids carry no begin or end mark. The same sentences make the same bytes. All processes of a machine that open a store
+share one copy of it in memory, and only of what they read.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,45 +26,54 @@ from nmtkit.errors import DataError
 from nmtkit.run_folder import replacing
 
 HEADER_BYTES = 64
-FORMAT = 1
+FORMAT = 2
 ID_TYPES = ("uint16", "int32")
+CONTENTS = {"ids": ID_TYPES, "offsets": ("int64",), "lengths": ("int32",)}
+"""What the files of a side hold, and the number types they may hold it in."""
+SIDES = ("source", "target")
+LINES = "train.lines.bin"
+"""The file that says which line of its corpus each training pair was: uint32, from 1."""
 REMEDY = "run `nmtkit prepare` for this run folder again"
 
 
 class Sentences:
     """The sentences of one side, read from the disk as they are asked for. Opening costs the same for any size."""
 
-    def __init__(self, ids: NDArray[Any], offsets: NDArray[np.int64], name: str = "sentences in memory") -> None:
-        self._ids = ids
-        self._offsets = offsets
-        self._name = name
+    def __init__(
+        self,
+        ids: NDArray[Any],
+        offsets: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+        name: str = "sentences in memory",
+    ) -> None:
+        self._ids, self._offsets, self._name = ids, offsets, name
+        self.lengths = lengths
+        """Ids of each sentence."""
 
     @classmethod
     def open(cls, prefix: Path) -> "Sentences":
-        """Open PREFIX.ids.bin and PREFIX.offsets.bin. Raises DataError where one is missing or damaged."""
-        ids_file, offsets_file = side_files(prefix)
-        offsets = _map(offsets_file, "offsets", ("int64",))
-        ids = _map(ids_file, "ids", ID_TYPES)
-        if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids):
-            raise DataError(f"{ids_file} and {offsets_file} do not belong together or are cut short; {REMEDY}")
-        return cls(ids, offsets, str(offsets_file))
+        """Open the files of a side. Raises DataError where one is missing or damaged."""
+        names = side_files(prefix)
+        ids, offsets, lengths = (
+            _map(path, content, types) for path, (content, types) in zip(names, CONTENTS.items(), strict=True)
+        )
+        ends = len(offsets) == len(lengths) + 1 and offsets[0] == 0 and offsets[-1] == len(ids)
+        if not ends or lengths.min(initial=0) < 0 or lengths.sum(dtype=np.int64) != len(ids):
+            raise DataError(f"{', '.join(map(str, names))} do not belong together or are damaged; {REMEDY}")
+        return cls(ids, offsets, lengths, str(names[1]))
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self.lengths)
 
     def __getitem__(self, place: int) -> NDArray[np.int64]:
-        """Return the ids of a sentence, int64, a copy."""
+        """Return the ids of a sentence, int64, a copy. Raises DataError where its place in the file is damaged."""
         if not -len(self) <= place < len(self):
             raise IndexError(f"sentence {place} of {len(self)}")
         place %= len(self)
-        return self._ids[self._offsets[place] : self._offsets[place + 1]].astype(np.int64)
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int32]:
-        """Ids of each sentence. Raises DataError where offsets are damaged: opening does not look at all of them."""
-        if (self._offsets[1:] < self._offsets[:-1]).any():
-            raise DataError(f"{self._name}: damaged, a sentence ends before it begins; {REMEDY}")
-        return np.diff(self._offsets).astype(np.int32)
+        begin, length = self._offsets[place], self.lengths[place]
+        if self._offsets[place + 1] - begin != length or begin < 0:
+            raise DataError(f"{self._name} is damaged at sentence {place + 1}; {REMEDY}")
+        return self._ids[begin : begin + length].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -73,7 +86,7 @@ class PairStore:
     @classmethod
     def open(cls, folder: Path, split: str) -> "PairStore":
         """Open a split ("train", "dev") of a run's data folder. Raises DataError where it is missing or damaged."""
-        source, target = (Sentences.open(prefix) for prefix in prefixes(folder, split))
+        source, target = (Sentences.open(folder / f"{split}.{side}") for side in SIDES)
         if len(source) != len(target):
             raise DataError(f"{folder}: {split} has {len(source)} source but {len(target)} target sentences; {REMEDY}")
         return cls(source, target)
@@ -82,52 +95,74 @@ class PairStore:
         return len(self.source)
 
 
-class SentenceWriter:
-    """Appends sentences to the two files of a side."""
+class Packed(NamedTuple):
+    """Sentences of one side, one behind the other."""
 
-    def __init__(self, ids: BinaryIO, offsets: BinaryIO, id_type: str) -> None:
-        self._ids, self._offsets, self._type = ids, offsets, np.dtype(id_type).newbyteorder("<")
-        self._end = 0
-        ids.write(_header("ids", id_type))
-        offsets.write(_header("offsets", "int64"))
-        offsets.write(np.zeros(1, "<i8").tobytes())
+    ids: NDArray[Any]
+    lengths: NDArray[np.int32]
 
-    def write(self, sentences: Sequence[Sequence[int]]) -> None:
-        """Append sentences of ids."""
-        ends = self._end + np.cumsum([len(ids) for ids in sentences], dtype="<i8")
-        flat = np.fromiter((id_ for ids in sentences for id_ in ids), dtype=self._type)
-        self._ids.write(flat.tobytes())
-        self._offsets.write(ends.tobytes())
-        self._end += len(flat)
+
+def pack_ids(sentences: Sequence[Sequence[int]], type_: str) -> Packed:
+    """Return sentences of ids in the number type of their files."""
+    lengths = np.fromiter(map(len, sentences), np.int32, len(sentences))
+    ids = np.fromiter(chain.from_iterable(sentences), np.dtype(type_).newbyteorder("<"), int(lengths.sum()))
+    return Packed(ids, lengths)
 
 
 class PairWriter:
-    """Appends sentence pairs to both sides of a split."""
+    """Appends sentence pairs to the files of a split, given by what writes bytes to each of their names."""
 
-    def __init__(self, source: SentenceWriter, target: SentenceWriter) -> None:
-        self._source, self._target = source, target
+    def __init__(self, write: Callable[[str, bytes], None], split: str, sizes: tuple[int, int]) -> None:
+        """Begin a split for vocabularies of these sizes (source, target)."""
+        self.types = id_type(sizes[0]), id_type(sizes[1])
+        self._write, self._names = write, [names_of(split, side) for side in SIDES]
+        self.ends = [0, 0]
+        """Ids written to each side. To go on with files that hold some already, set it and do not call `begin`."""
 
-    def write(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> None:
+    def begin(self) -> None:
+        """Write what files begin with."""
+        for names, type_ in zip(self._names, self.types, strict=True):
+            for name, (content, types) in zip(names, CONTENTS.items(), strict=True):
+                self._write(name, _header(content, type_ if content == "ids" else types[0]))
+            self._write(names[1], np.zeros(1, "<i8").tobytes())
+
+    def write(self, source: Packed, target: Packed) -> None:
         """Append as many source as target sentences."""
-        if len(sources) != len(targets):
-            raise ValueError(f"{len(sources)} source but {len(targets)} target sentences")
-        self._source.write(sources)
-        self._target.write(targets)
+        if len(source.lengths) != len(target.lengths):
+            raise ValueError(f"{len(source.lengths)} source but {len(target.lengths)} target sentences")
+        for side, packed in enumerate((source, target)):
+            ids, offsets, lengths = self._names[side]
+            ends = self.ends[side] + np.cumsum(packed.lengths, dtype="<i8")
+            self._write(ids, packed.ids.tobytes())
+            self._write(offsets, ends.tobytes())
+            self._write(lengths, packed.lengths.astype("<i4", copy=False).tobytes())
+            self.ends[side] += len(packed.ids)
 
 
 @contextmanager
 def writing_pairs(folder: Path, split: str, sizes: tuple[int, int]) -> Iterator[PairWriter]:
     """Write a split for vocabularies of the given sizes (source, target); files appear once the block ends well."""
     with ExitStack() as stack:
-        temporary = [
-            stack.enter_context(replacing(path)) for prefix in prefixes(folder, split) for path in side_files(prefix)
-        ]
-        with ExitStack() as files:
-            ids, offsets, target_ids, target_offsets = (files.enter_context(path.open("wb")) for path in temporary)
-            yield PairWriter(
-                SentenceWriter(ids, offsets, id_type(sizes[0])),
-                SentenceWriter(target_ids, target_offsets, id_type(sizes[1])),
-            )
+        temporary = {name: stack.enter_context(replacing(folder / name)) for name in split_files(split)}
+        with ExitStack() as opened:
+            files = {name: opened.enter_context(path.open("wb")) for name, path in temporary.items()}
+
+            def write(name: str, content: bytes) -> None:
+                files[name].write(content)
+
+            writer = PairWriter(write, split, sizes)
+            writer.begin()
+            yield writer
+
+
+def lines_header() -> bytes:
+    """Return what the file of lines begins with."""
+    return _header("lines", "uint32")
+
+
+def open_lines(folder: Path) -> NDArray[np.uint32]:
+    """Open the file of lines. Raises DataError where it is missing or damaged."""
+    return _map(folder / LINES, "lines", ["uint32"])
 
 
 def id_type(vocabulary: int) -> str:
@@ -135,14 +170,19 @@ def id_type(vocabulary: int) -> str:
     return ID_TYPES[0] if vocabulary <= np.iinfo(np.uint16).max + 1 else ID_TYPES[1]
 
 
-def prefixes(folder: Path, split: str) -> tuple[Path, Path]:
-    """Return what the names of the files of a split begin with, source and target."""
-    return folder / f"{split}.source", folder / f"{split}.target"
+def names_of(split: str, side: str) -> list[str]:
+    """Return the names of the files of a side: ids, offsets, lengths."""
+    return [path.name for path in side_files(Path(f"{split}.{side}"))]
 
 
-def side_files(prefix: Path) -> tuple[Path, Path]:
-    """Return the two files of a side: ids, offsets."""
-    return prefix.with_name(f"{prefix.name}.ids.bin"), prefix.with_name(f"{prefix.name}.offsets.bin")
+def split_files(split: str) -> list[str]:
+    """Return the names of all files of a split."""
+    return [name for side in SIDES for name in names_of(split, side)]
+
+
+def side_files(prefix: Path) -> list[Path]:
+    """Return the files of a side, whose names begin with `prefix`."""
+    return [prefix.with_name(f"{prefix.name}.{content}.bin") for content in CONTENTS]
 
 
 def _header(content: str, type_: str) -> bytes:

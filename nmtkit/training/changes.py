@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 FREE = (
     "corpus",
+    "train.batch",
     "train.stop",
     "train.validation",
     "train.checkpoints",

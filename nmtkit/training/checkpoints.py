@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from nmtkit.errors import CheckpointError, ConfigError
+from nmtkit.errors import CheckpointError
 from nmtkit.run_folder import RunFolder
 from nmtkit.toml import shorten
 from nmtkit.training.settings import CheckpointConfig
@@ -31,7 +31,6 @@ from nmtkit.training.tensor_folder import (
     rewrite_state,
     write_folder,
 )
-from nmtkit.translation.settings import CHECKPOINT_CHOICES, CHECKPOINTS
 
 RESUMABLE = 2
 """Checkpoints that keep the optimizer's tensors, twice the size of the weights: the newest, and one in reserve."""
@@ -248,42 +247,6 @@ def check_vocabularies(weights: Path, source: str, target: str) -> None:
                 f"{weights}: trained with the {side} vocabulary {shorten(str(trained)[:12])}, but the run folder's "
                 f"{side}.model is {fingerprint[:12]}; bring back the {side}.model it was trained with, or train anew"
             )
-
-
-def find_weights(run: RunFolder, which: str, warn: Warn = unheard) -> Path:
-    """Return the weights file meant by "auto", "average", "best", "last" or the number of an update.
-
-    auto takes the average, unless the run went on after it was made; else the best by development score; else the
-    last. Damaged checkpoints are named to `warn` and left out. Raises CheckpointError where nothing is left.
-    """
-    if which not in CHECKPOINTS and not which.isdecimal():
-        raise ConfigError(f"translate.checkpoint: {which!r} is none; choose {CHECKPOINT_CHOICES}")
-    if which == "average":
-        if not (run.average / WEIGHTS).exists():
-            raise CheckpointError(
-                f"{run.average}: no average was made; make one with nmtkit average, or choose another"
-            )
-        check_tensors(run.average / WEIGHTS)
-        return run.average / WEIGHTS
-    if which.isdecimal():
-        return _numbered(run, int(which)) / WEIGHTS
-    usable = usable_checkpoints(run.checkpoints, warn)
-    if which == "auto" and average_is_current(run, usable[-1].update if usable else 0, warn):
-        return run.average / WEIGHTS
-    if not usable:
-        raise CheckpointError(f"{run.checkpoints}: no usable checkpoint; run nmtkit train first")
-    best = best_first(usable)
-    if which == "best" and not best:
-        raise CheckpointError(f"{run.checkpoints}: no checkpoint has a development score; choose last or an update")
-    return (best[0] if best and which != "last" else usable[-1]).folder / WEIGHTS
-
-
-def _numbered(run: RunFolder, update: int) -> Path:
-    for folder in checkpoint_folders(run.checkpoints):
-        if int(folder.name) == update:
-            return read_state(folder).folder
-    there = ", ".join(str(int(folder.name)) for folder in checkpoint_folders(run.checkpoints)) or "none"
-    raise CheckpointError(f"{run.checkpoints}: no checkpoint of update {update}; there are: {there}")
 
 
 def average_is_current(run: RunFolder, last_update: int, warn: Warn = unheard) -> bool:

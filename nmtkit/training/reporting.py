@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nmtkit.data.batching import PlanSummary
+from nmtkit.data.epochs import Progress
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log, Meter, MetricsWriter, duration
 from nmtkit.run_folder import RunFolder
@@ -29,9 +30,8 @@ class UpdateResult(NamedTuple):
     total: float
     """What was minimised, smoothed where asked for."""
     nll: float
-    pairs: int
     cost: PlanSummary
-    """Tokens and padding."""
+    """Pairs, tokens and padding."""
     gradient_norm: float
     """Before clipping."""
     rate: float
@@ -96,7 +96,7 @@ class Reporter:
         """Start the clock of the rates anew, so that validation does not count as slow training."""
         self._update_started = time.monotonic()
 
-    def update(self, result: UpdateResult, state: TrainingState, updates_per_epoch: int) -> None:
+    def update(self, result: UpdateResult, state: TrainingState, progress: Progress) -> None:
         """Take in an update; write a record where one is due."""
         now = time.monotonic()
         seconds = now - self._update_started
@@ -107,24 +107,23 @@ class Reporter:
         # A mean that forgets, over some 20 updates: the first updates of a run are slower than the rest.
         self._seconds_per_update += (seconds - self._seconds_per_update) * (0.05 if self._seconds_per_update else 1.0)
         if self._meter is not None:
-            left = self._seconds_left(state, updates_per_epoch)
+            left = self._seconds_left(state, progress)
             self._meter.expect(None if left is None else state.update + round(left / self._seconds_per_update))
             self._meter.advance(note=f"loss {result.total / result.cost.target_tokens:.3f}{_in_time(left)}")
         if state.update % self._every == 0 and self._sums.target_tokens:
-            self._record_training(result, state, updates_per_epoch)
+            self._record_training(result, state, progress)
             self._sums = Sums()
 
-    def _record_training(self, result: UpdateResult, state: TrainingState, updates_per_epoch: int) -> None:
+    def _record_training(self, result: UpdateResult, state: TrainingState, progress: Progress) -> None:
         sums = self._sums
         loss, plain = sums.total / sums.target_tokens, perplexity(sums.nll / sums.target_tokens)
-        epoch = state.epoch + state.updates_in_epoch / updates_per_epoch
         source_rate, target_rate = sums.source_tokens / sums.seconds, sums.target_tokens / sums.seconds
         padding = 1 - (sums.source_tokens + sums.target_tokens) / sums.positions
         self._write(
             {
                 "kind": "train",
                 "update": state.update,
-                "epoch": round(epoch, 4),
+                "epoch": round(progress.epochs, 4),
                 "loss": loss,
                 "perplexity": plain,
                 "learning_rate": result.rate,
@@ -138,16 +137,14 @@ class Reporter:
             }
         )
         self._log.info(
-            f"update {state.update:,}, epoch {epoch:.2f}: loss {loss:.4f}, perplexity {plain:.2f}, "
+            f"update {state.update:,}, epoch {progress.epochs:.2f}: loss {loss:.4f}, perplexity {plain:.2f}, "
             f"learning rate {result.rate:.3e}, gradient norm {result.gradient_norm:.3f}, "
             f"{source_rate:,.0f} + {target_rate:,.0f} tokens/s, padding {padding:.1%}"
-            f"{_in_time(self._seconds_left(state, updates_per_epoch))}"
+            f"{_in_time(self._seconds_left(state, progress))}"
         )
 
-    def _seconds_left(self, state: TrainingState, updates_per_epoch: int) -> float | None:
-        return seconds_left(
-            self._stop, state, updates_per_epoch=updates_per_epoch, seconds_per_update=self._seconds_per_update
-        )
+    def _seconds_left(self, state: TrainingState, progress: Progress) -> float | None:
+        return seconds_left(self._stop, state, progress, seconds_per_update=self._seconds_per_update)
 
     def begin_validation(self) -> None:
         """Say that updates pause."""

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nmtkit.data.settings import BatchConfig
+from nmtkit.data.settings import BatchConfig, SamplingConfig
 from nmtkit.section import Conflict, Section
 from nmtkit.training.optimizers import AdamConfig, OptimizerConfig
 from nmtkit.training.schedules import NoamConfig, ScheduleConfig
@@ -15,9 +15,9 @@ class StopConfig(Section):
     """When training ends; the first limit reached ends it. 0 means no such limit."""
 
     updates: int = Field(100_000, ge=0, description="Updates in all, those before a resume included.")
-    epochs: int = Field(0, ge=0, description="Passes over the training corpus.")
-    minutes: float = Field(0.0, ge=0, description="Minutes of training, those before a resume included.")
-    patience: int = Field(0, ge=0, description="Validations in a row without a better score.")
+    epochs: int = Field(0, ge=0, description="Passes over the training corpus; 0: no such limit.")
+    minutes: float = Field(0.0, ge=0, description="Minutes of training, with those before a resume; 0: no such limit.")
+    patience: int = Field(0, ge=0, description="Validations in a row without a better score; 0: no such limit.")
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report training without an end."""
@@ -59,6 +59,7 @@ class TrainConfig(Section):
         1, ge=0, description="Draws weights, order of pairs and dropout; same seed, same weights on a CPU."
     )
     batch: BatchConfig = Field(BatchConfig(), description="Token budgets.")
+    sampling: SamplingConfig = Field(SamplingConfig(), description="Pieces drawn anew for each epoch.")
     optimizer: OptimizerConfig = Field(AdamConfig(), description="How weights follow gradients.")
     schedule: ScheduleConfig = Field(NoamConfig(), description="Learning rate by update.")
     label_smoothing: float = Field(

@@ -3,10 +3,11 @@
 import math
 import platform
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self, get_args
 
 from nmtkit import __version__
+from nmtkit.data.position import Position
 from nmtkit.metrics.base import Score
 from nmtkit.training.precision import Precision
 
@@ -17,10 +18,8 @@ class TrainingState:
 
     update: int = 0
     """Updates done in all; a skipped one counts, since its pairs are past."""
-    epoch: int = 0
-    """Passes over the corpus completed."""
-    updates_in_epoch: int = 0
-    """Updates done of the pass after those."""
+    position: Position = field(default_factory=Position)
+    """The pairs of the epoch that are behind."""
     pairs: int = 0
     """Sentence pairs seen in all."""
     seconds: float = 0.0
@@ -36,6 +35,11 @@ class TrainingState:
     best: Score | None = None
     best_update: int = 0
     validations_without_gain: int = 0
+
+    @property
+    def epoch(self) -> int:
+        """Passes over the corpora completed."""
+        return self.position.epoch
 
     @property
     def current_score(self) -> Score | None:
@@ -57,14 +61,15 @@ class TrainingState:
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON holds it."""
         scores = {name: score and score._asdict() for name, score in (("score", self.score), ("best", self.best))}
-        return {**asdict(self), **scores}
+        return {**vars(self), **scores, "position": self.position.to_json()}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
         """Return what `to_json` wrote. Raises TypeError or KeyError on anything else."""
         scores = {name: Score(**content[name]) if content[name] else None for name in ("score", "best")}
-        state = cls(**{**content, **scores})
-        numbers = {name: value for name, value in vars(state).items() if name not in scores}
+        position = Position.from_json(content["position"])
+        state = cls(**{**content, **scores, "position": position})
+        numbers = {name: value for name, value in vars(state).items() if name not in (*scores, "position")}
         for name, value in numbers.items():
             if type(value) not in ((int, float) if name == "seconds" else (int,)) or not 0 <= value < math.inf:
                 raise TypeError(f"{name} = {value!r}")

@@ -1,6 +1,9 @@
 """Stopping: when training ends, and how long that will take."""
 
-from nmtkit.training.settings import StopConfig
+from nmtkit.data.epochs import Progress
+from nmtkit.run_folder import RunFolder
+from nmtkit.training.checkpoints import average_is_current
+from nmtkit.training.settings import StopConfig, TrainConfig
 from nmtkit.training.state import TrainingState
 
 
@@ -17,16 +20,22 @@ def limit_reached(stop: StopConfig, state: TrainingState) -> str | None:
     return None
 
 
+def is_finished(run: RunFolder, config: TrainConfig, state: TrainingState, *, validating: bool) -> str | None:
+    """Return the limit that ended a run whose every result stands, or None."""
+    complete = not validating or state.validated == state.update
+    averaged = config.checkpoints.average == 0 or average_is_current(run, state.update)
+    return limit_reached(config.stop, state) if complete and averaged else None
+
+
 def seconds_left(
-    stop: StopConfig, state: TrainingState, *, updates_per_epoch: int, seconds_per_update: float
+    stop: StopConfig, state: TrainingState, progress: Progress, *, seconds_per_update: float
 ) -> float | None:
     """Return the seconds until the earliest limit that can be foreseen, or None where only patience ends training."""
     left = []
     if stop.updates:
         left.append((stop.updates - state.update) * seconds_per_update)
     if stop.epochs:
-        updates = (stop.epochs - state.epoch) * updates_per_epoch - state.updates_in_epoch
-        left.append(updates * seconds_per_update)
+        left.append((stop.epochs - progress.epochs) * progress.updates_per_epoch * seconds_per_update)
     if stop.minutes:
         left.append(stop.minutes * 60 - state.seconds)
     return max(0.0, min(left)) if left else None

@@ -1,11 +1,11 @@
 """The trainer: from packed pairs to weights, in the order in which things happen.
 
-An update is the plan's tensors one after another: loss summed, divided by the target tokens of the whole update,
+An update is its tensors one after another: loss summed, divided by the target tokens of the whole update,
 gradients added up; then norm, rate, step. After it: validation, checkpoint, and the limits that end training.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -13,15 +13,19 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from nmtkit.data.batch import Batch, make_batch
-from nmtkit.data.batching import Indexes, Update, padded_size, plan_epoch, summarize
+from nmtkit.data.batch import Batch, cost_of, make_batch
+from nmtkit.data.batching import summarize
+from nmtkit.data.epochs import Batches, Step
+from nmtkit.data.position import Position, PositionError
+from nmtkit.data.resegmenting import Resegmenter
 from nmtkit.data.store import PairStore
+from nmtkit.data.tensors import Indexes
 from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.log import Log
 from nmtkit.models.base import Model
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.averaging import choose_last, mean_weights, write_average
-from nmtkit.training.checkpoints import average_is_current, copy_weights, prune, save_checkpoint, save_score
+from nmtkit.training.checkpoints import copy_weights, prune, save_checkpoint, save_score
 from nmtkit.training.precision import Precision, autocast
 from nmtkit.training.reporting import Reporter, UpdateResult
 from nmtkit.training.settings import TrainConfig
@@ -56,13 +60,21 @@ class Learner(NamedTuple):
     width: int
 
 
+class Material(NamedTuple):
+    """What is learned from: packed pairs, how they are dealt out, and what draws their pieces anew, if anything."""
+
+    pairs: PairStore
+    batches: Batches
+    resegment: Resegmenter | None = None
+
+
 class Trainer:
-    """Trains a model on the pairs of a store, from a state on."""
+    """Trains a model on packed pairs, from a state on."""
 
     def __init__(
         self,
         learner: Learner,
-        pairs: PairStore,
+        material: Material,
         validator: Validator | None,
         config: TrainConfig,
         *,
@@ -71,9 +83,9 @@ class Trainer:
         place: Workplace,
     ) -> None:
         self.model, self.optimizer, self.width = learner
-        self.pairs, self.validator, self.config = pairs, validator, config
+        self.pairs, self.batches, self.resegment = material
+        self.validator, self.config = validator, config
         self.state, self.origin, self.place = state, origin, place
-        self._updates_per_epoch = 1
         self._started = time.monotonic() - state.seconds
 
     def train(self) -> str:
@@ -86,9 +98,9 @@ class Trainer:
         try:
             self._prepare()
             ending = limit_reached(self.config.stop, self.state)
-            updates = self._updates()
+            steps = self.batches.steps(self.state.position)
             while ending is None:
-                self._update(next(updates))
+                self._update(next(steps))
                 ending = self._after_update()
             self._finish()
         except torch.cuda.OutOfMemoryError as error:
@@ -100,17 +112,8 @@ class Trainer:
         return ending
 
     def _prepare(self) -> None:
-        """See that the largest tensor and a validation go through, then make up for a validation that was cut off."""
-        plan = self._plan()
-        if self.state.updates_in_epoch >= len(plan):
-            raise CheckpointError(
-                f"{self.place.run.checkpoints}: the newest checkpoint stands behind update "
-                f"{self.state.updates_in_epoch:,} of an epoch, but an epoch has {len(plan):,}: it was written by "
-                "another version of nmtkit or numpy; go back to that version, or train into another folder with --run"
-            )
-        largest = max((tensor for update in plan for tensor in update.tensors), key=lambda t: sum(self._padded(t)))
-        self._backward([make_batch(self.pairs, largest)], number=0, tokens=1)
-        self.optimizer.zero_grad(set_to_none=True)
+        """See that the largest tensors and a validation go through, then make up for a validation that was cut off."""
+        self._rehearse()
         if self.validator is not None:
             self._attempt(self.validator.rehearse)
             self._stop_if_asked()
@@ -118,29 +121,30 @@ class Trainer:
                 self._validate_late()
         self.place.reporter.begin_updates()
 
-    def _plan(self) -> list[Update]:
-        lengths = self.pairs.source.lengths, self.pairs.target.lengths
-        return plan_epoch(*lengths, self.config.batch, seed=self.config.seed, epoch=self.state.epoch)
+    def _rehearse(self) -> None:
+        """Compute the largest tensors: what does not fit into memory shows before the first update."""
+        try:
+            largest = self.batches.largest(self.state.position)
+        except PositionError as error:
+            raise CheckpointError(
+                f"{self.place.run.checkpoints}: the newest checkpoint does not fit the training pairs ({error}): "
+                "another version of nmtkit wrote it; go back to that version, or train into another folder with --run"
+            ) from error
+        self._backward((make_batch(self.pairs, tensor) for tensor in largest), number=0, tokens=1)
+        self.optimizer.zero_grad(set_to_none=True)
 
-    def _padded(self, tensor: Indexes) -> tuple[int, int]:
-        return padded_size(tensor, self.pairs.source.lengths, self.pairs.target.lengths)
-
-    def _updates(self) -> Iterator[Update]:
-        """Yield the updates from where the state stands, epoch after epoch, without end."""
-        while True:
-            plan = self._plan()
-            self._updates_per_epoch = len(plan)
-            yield from plan[self.state.updates_in_epoch :]
-
-    def _update(self, update: Update) -> None:
+    def _update(self, step: Step) -> None:
         """Feed one update to the model and move the state behind it."""
-        number = self.state.update + 1
+        number, update = self.state.update + 1, step.update
         cost = summarize([update], self.pairs.source.lengths, self.pairs.target.lengths)
-        batches = (make_batch(self.pairs, tensor) for tensor in update.tensors)
+        batches: Iterable[Batch] = (self._batch(tensor) for tensor in update.tensors)
+        if self.resegment is not None:
+            batches = list(batches)
+            cost = cost_of(batches)
         total, nll = self._backward(batches, number, cost.target_tokens)
         norm = gradient_norm(self.model)
         rate = self.config.schedule.rate(number, self.width)
-        result = UpdateResult(total, nll, update.pairs, cost, norm, rate)
+        result = UpdateResult(total, nll, cost, norm, rate)
         if result.finite:
             if self.config.clip_norm and norm > self.config.clip_norm:
                 scale_gradients(self.model, self.config.clip_norm / norm)
@@ -148,8 +152,11 @@ class Trainer:
                 group["lr"] = rate
             self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self._advance(result)
-        self.place.reporter.update(result, self.state, self._updates_per_epoch)
+        self._advance(result, step.behind)
+        self.place.reporter.update(result, self.state, step.progress)
+
+    def _batch(self, tensor: Indexes) -> Batch:
+        return make_batch(self.pairs, tensor, self.resegment, self.state.epoch)
 
     def _backward(self, batches: Iterable[Batch], number: int, tokens: int) -> tuple[float, float]:
         """Add up the gradients of the loss per token; return the summed loss and its unsmoothed part, in nats."""
@@ -164,14 +171,12 @@ class Trainer:
         total, nll = sums.tolist()
         return total, nll
 
-    def _advance(self, result: UpdateResult) -> None:
+    def _advance(self, result: UpdateResult, behind: Position) -> None:
         """Move the state behind an update. Raises NmtkitError where too many in a row could not be applied."""
         state = self.state
         state.update += 1
-        state.pairs += result.pairs
-        state.updates_in_epoch += 1
-        if state.updates_in_epoch == self._updates_per_epoch:
-            state.epoch, state.updates_in_epoch = state.epoch + 1, 0
+        state.position = behind
+        state.pairs += result.cost.pairs
         state.seconds = time.monotonic() - self._started
         if result.finite:
             state.skipped_in_a_row = 0
@@ -273,13 +278,6 @@ class Trainer:
         self.place.reporter.average(validation, [checkpoint.update for checkpoint in chosen], self.state)
         self.place.reporter.draw_curve()
         write_average(run, chosen, means, validation.score if validation else None)
-
-
-def is_finished(run: RunFolder, config: TrainConfig, state: TrainingState, *, validating: bool) -> str | None:
-    """Return the limit that ended a run whose every result stands, or None."""
-    complete = not validating or state.validated == state.update
-    averaged = config.checkpoints.average == 0 or average_is_current(run, state.update)
-    return limit_reached(config.stop, state) if complete and averaged else None
 
 
 def tensor_seed(seed: int, update: int, tensor: int, rank: int = 0) -> int:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 
 from nmtkit.data.batch import make_batch
-from nmtkit.data.batching import Indexes, plan_in_order
+from nmtkit.data.batching import plan_in_order
 from nmtkit.data.store import PairStore
+from nmtkit.data.tensors import Indexes
 from nmtkit.metrics.base import Metric, Score
 from nmtkit.models.base import Model
 from nmtkit.translation.translator import LineTranslator

@@ -18,7 +18,8 @@ class TranslateConfig(Section):
     checkpoint: str = Field(
         "auto",
         description="Weights to use: average, best, last, or the number of an update; auto takes the first of "
-        "average, best, last that exists; an average older than the last checkpoint does not count.",
+        "average, best, last that exists; an average older than the last checkpoint, or worse than the best one on the "
+        "development set, does not count.",
     )
     batch_tokens: int = Field(
         4_096,

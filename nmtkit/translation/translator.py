@@ -46,7 +46,8 @@ class LineTranslator:
     A line that is blank by Unicode white space is answered by a blank line. A line of more pieces than
     `config.max_pieces` is cut (see `translation.cutting`), its parts are translated by themselves and joined
     with a space: the i-th best of the line is made of the i-th best of every part, and log-probabilities and
-    scores are added. No text holds a tab or a character that anyone takes for a line end.
+    scores are added. No text holds a tab or a character that anyone takes for a line end. `restore` makes the text
+    of each hypothesis from the text that the model was trained to write.
     """
 
     usual_pieces: int = 0
@@ -60,11 +61,13 @@ class LineTranslator:
         normalize: Callable[[str], str],
         config: TranslateConfig,
         device: torch.device | str = "cpu",
+        restore: Callable[[str], str] | None = None,
     ) -> None:
         self.model = model
         self.source_segmenter = source_segmenter
         self.target_segmenter = target_segmenter
         self.normalize = normalize
+        self.restore = restore
         self.config = config
         self.device = torch.device(device)
         self.search = config.search.build()
@@ -98,7 +101,12 @@ class LineTranslator:
             parts += self._parts(next(encoded) if text.strip() else [])
             parts_of_line.append(range(first, len(parts)))
         found = self._search(parts)
-        return [_join([found[part] for part in own]) for own in parts_of_line]
+        return [self._restored(_join([found[part] for part in own])) for own in parts_of_line]
+
+    def _restored(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        if self.restore is None:
+            return hypotheses
+        return [hypothesis._replace(text=clean(self.restore(hypothesis.text))) for hypothesis in hypotheses]
 
     def _parts(self, ids: list[int]) -> list[list[int]]:
         """Return the parts of a line to translate: none of a blank one, one of most, more of an over-long one."""

@@ -9,7 +9,7 @@ from nmtkit.commands.average import average
 from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
-from nmtkit.training.checkpoints import find_weights
+from nmtkit.training.choice import find_weights
 
 
 def averaged(project: Project) -> list[int]:

@@ -40,6 +40,23 @@ def test_links_lead_to_headings():
     assert set(links) <= anchors
 
 
+def test_what_was_told_is_referred_to_once():
+    filters = options().split("### corpus.train.filters\n")[1].split("\n### ")[0]
+    assert filters.count("Its keys are those of [prepare.filters](#preparefilters).") == 1
+    assert "kind = " not in filters
+
+
+def test_what_tables_share_is_told_once_with_what_differs():
+    dev, test = (
+        options().split(f"\n### corpus.{name}\n")[1].split("\n## ")[0].split("\n### ")[0] for name in ("dev", "test")
+    )
+    shared = "Its keys are those of [corpus.train](#corpustrain), but for `weight`, `tag` and `filters`"
+    assert f"{shared}.\n" in dev
+    assert "| `" not in dev
+    assert f"{shared}; and:\n" in test
+    assert [line.split(" | ")[0] for line in test.split("\n") if line.startswith("| `")] == ["| `labels`"]
+
+
 def test_rows_say_type_range_default_and_meaning():
     page = options()
     assert "| `beam` | integer, at least 1 and at most 1000 | `4` | Hypotheses kept for each sentence. |" in page
@@ -47,7 +64,7 @@ def test_rows_say_type_range_default_and_meaning():
     assert '| `norm` | `"post"` or `"pre"` | `"post"` | ' in page
     assert "| `width` | integer, at least 2 and at most 65536 | by preset | " in page
     assert "| `width` | 128 | 256 | 512 | 1024 |" in page
-    assert "Default: `blank`, `length`, `ratio`, `duplicate`, `overlap`." in page
+    assert "Default: `blank`, `length`, `ratio`, `overlap`, `duplicate`." in page
 
 
 def test_tables_are_whole():

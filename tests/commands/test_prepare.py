@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from toy.corpora import config_toml, count_sentences, sentence_pair, write_lines, write_project
 
+from nmtkit.commands.batches import open_batches
 from nmtkit.commands.prepare import prepare
 from nmtkit.config import Config, load
 from nmtkit.corpus.segmenters import load_segmenter
-from nmtkit.data.batching import plan_epoch
 from nmtkit.data.manifest import load_manifest, prepared
 from nmtkit.data.store import PairStore
 from nmtkit.errors import CheckpointError, ConfigError, DataError
@@ -165,7 +165,7 @@ CHANGES: dict[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
     "filter without effect": (
         {"prepare__filters": [{"kind": "blank"}, {"kind": "length", "maximum": 99}]},
         ("text", "train", "plan"),
-        "prepare.filters: blank, length, ratio, duplicate, overlap -> blank, length",
+        "prepare.filters: blank, length, ratio, overlap, duplicate -> blank, length",
     ),
     "filter with effect": (
         {"prepare__filters": [{"kind": "length", "maximum": 7}]},
@@ -335,11 +335,15 @@ def test_interrupted_anywhere_equals_not_interrupted(
         assert {name: content for name, content in back.files().items() if ".tmp" not in name} == before.files()
 
 
-def test_a_failure_leaves_nothing_under_temporary_names(project: Project) -> None:
+def test_a_failure_leaves_what_the_next_call_goes_on_with(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match="too large"):
         project.prepare(prepare__segmenter={"vocabulary_size": 5_000, "byte_fallback": False})
-    assert sorted(path.name for path in project.run.data.iterdir()) == ["manifest.json"]
+    assert sorted(path.name for path in project.run.data.iterdir()) == [".unfinished", "manifest.json"]
     assert not load_manifest(project.run.manifest).fingerprint
+    monkeypatch.setattr("nmtkit.corpus.cleaning.append_block", lambda *_: pytest.fail("cleaned again"))
+    project.overrides = {}
+    project.prepare()
+    assert not (project.run.data / ".unfinished").exists()
 
 
 def test_two_at_once_are_kept_apart(project: Project) -> None:
@@ -460,11 +464,11 @@ def test_the_plan_is_that_of_the_first_epoch(project: Project, capfd: pytest.Cap
     config = project.config()
     project.prepare()
     store = PairStore.open(project.run.data, "train")
-    plan = plan_epoch(store.source.lengths, store.target.lengths, config.train.batch, seed=config.train.seed, epoch=0)
+    cost = open_batches(config, store, {"toy": 200}).summary()
     reported = project.report()["plan"]
-    assert (reported["pairs"], reported["updates"]) == (200, len(plan))
-    assert reported["source_tokens"] == store.source.lengths.sum() + 200
-    assert f"first epoch: {len(plan)} updates of {reported['tensors']} tensors" in capfd.readouterr().err
+    assert reported == {**cost._asdict(), "padding": cost.padding}
+    assert (reported["pairs"], reported["source_tokens"]) == (200, store.source.lengths.sum() + 200)
+    assert f"first epoch: {cost.updates} updates of {cost.tensors} tensors" in capfd.readouterr().err
 
 
 def test_the_report_says_how_long_nearly_all_lines_are(project: Project) -> None:
@@ -477,7 +481,7 @@ def test_text_in_lower_case_is_warned_of(project: Project, capfd: pytest.Capture
     project.append(b"".join(b"Bird %d\n" % number for number in range(3)), b"vogel\n" * 3)
     project.prepare()
     said = capfd.readouterr().err
-    assert "toy, source: " not in said  # three lines of 203 have a capital
+    assert "3 of 203 lines" not in said  # which is more than one in a hundred
     assert "warning: toy, target: 0 of 203 lines have a capital letter, so the model will not know capitals; " in said
     assert project.report()["corpora"][0]["source_case"] == {"cased": 203, "capital": 3}
 

@@ -6,6 +6,7 @@ import json
 import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
 from toy.corpora import write_project
+from toy.formats import sgm_of
 from toy.runs import write_run
 
 from nmtkit.api import Translator
@@ -91,6 +92,16 @@ def test_compressed_files_a_byte_order_mark_and_crlf_change_nothing(files, log, 
     references.write_bytes(gzip.compress(b"\xef\xbb\xbf" + "\r\n".join([*REFERENCES, ""]).encode()))
     score_files(ScoreConfig(), "de", log, hypotheses=files["hypotheses"], references=references, form="json")
     assert json.loads(capsys.readouterr().out)["sets"][0]["scores"] == plain
+
+
+def test_references_may_be_the_segments_of_a_test_set(files, log, capsys, tmp_path):
+    score_files(ScoreConfig(), "de", log, **files, form="auto")
+    plain = capsys.readouterr().out
+    (tmp_path / "ref.sgm.gz").write_bytes(gzip.compress(sgm_of(REFERENCES, "refset")))
+    score_files(
+        ScoreConfig(), "de", log, hypotheses=files["hypotheses"], references=tmp_path / "ref.sgm.gz", form="auto"
+    )
+    assert capsys.readouterr().out == plain
 
 
 def test_a_line_separator_inside_a_sentence_is_no_line_end(log, capsys, tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toy.formats import PACKERS, sgm_of
 from toy.runs import write_run
 
 from nmtkit.api import Translator, load_run_config
@@ -66,6 +67,15 @@ def test_file_to_file(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
+def test_the_text_is_not_replaced_by_its_translation(run: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(TEXT)
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    for output in (tmp_path / "in", tmp_path / "link"):
+        with pytest.raises(DataError, match="would be lost; name another one"):
+            translate(run, config_of(run), Log(), source=tmp_path / "in", output=output)
+    assert (tmp_path / "in").read_bytes() == TEXT
+
+
 @pytest.mark.parametrize("chunk", [1, 2, 4, 5, 6])
 def test_chunks_change_nothing(run: RunFolder, tmp_path: Path, expected: bytes, chunk: int) -> None:
     assert translated(run, tmp_path, TEXT, config_of(run, chunk_lines=chunk)) == expected
@@ -81,6 +91,32 @@ def test_gzip_to_standard_output(
     assert b"5 lines (2 blank, 0 cut)" in captured.err
     assert b"lines/s" in captured.err
     assert b"pieces/s" in captured.err
+
+
+@pytest.mark.parametrize("end", PACKERS)
+def test_packed_files_and_packed_standard_input(
+    run: RunFolder, tmp_path: Path, expected: bytes, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = PACKERS[end](TEXT)
+    assert translated(run, tmp_path, packed) == expected
+    monkeypatch.setattr(sys, "stdin", Stream(io.BytesIO(packed)))
+    translate(run, config_of(run), Log(), output=tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == expected
+
+
+def test_damaged_standard_input_is_told(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Stream(io.BytesIO(PACKERS[".gz"](TEXT)[:-10])))
+    with pytest.raises(
+        DataError, match=r"^standard input is a damaged gzip file \(it ends too early\); fetch or compress"
+    ):
+        translate(run, config_of(run), Log(), output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_segments_of_a_test_set(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
+    (tmp_path / "test.sgm").write_bytes(sgm_of(LINES))
+    translate(run, config_of(run), Log(), source=tmp_path / "test.sgm", output=tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == expected
 
 
 def test_the_last_line_needs_no_line_feed_and_nothing_is_answered_by_nothing(
@@ -259,11 +295,9 @@ def test_an_error_in_the_middle_leaves_the_old_output(run: RunFolder, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.gz", "out"]
 
 
-def test_output_may_be_the_input_or_a_device(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
-    (tmp_path / "both").write_bytes(TEXT)
-    translate(run, config_of(run), Log(), source=tmp_path / "both", output=tmp_path / "both")
-    assert (tmp_path / "both").read_bytes() == expected
-    translate(run, config_of(run), Log(), source=tmp_path / "both", output=Path(os.devnull))
+def test_output_may_be_a_device(run: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(TEXT)
+    translate(run, config_of(run), Log(), source=tmp_path / "in", output=Path(os.devnull))
     assert not Path(os.devnull).is_file()
 
 

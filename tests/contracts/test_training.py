@@ -11,6 +11,8 @@ from unittest.mock import patch
 import pytest
 from toy.projects import Project, same
 
+from nmtkit.data.epochs import Step
+
 STRAIGHT = (
     "train.stop.updates=14",
     "train.checkpoints.every=5",
@@ -31,6 +33,7 @@ VARIATIONS = {
     "fp32": "train.precision=fp32",
     "bf16": "train.precision=bf16",
     "rnn": 'model={kind="rnn", preset="tiny", width=16}',
+    "sampling": "train.sampling={source=true, target=true, dropout=0.2}",
 }
 
 
@@ -114,6 +117,32 @@ def test_a_run_that_died_between_checkpoints_is_a_straight_run_when_gone_on_with
     for kind in ("train", "validation"):
         updates = [record["update"] for record in fresh.records(kind)]
         assert updates == sorted(set(updates))
+
+
+BATCHES = ("train.batch={tokens_per_update=250, tokens_per_tensor=90}", "train.batch.window=70")
+
+
+def test_other_batches_in_the_middle_of_an_epoch_go_on_with_the_pairs_not_seen(fresh: Project) -> None:
+    """Two changes within the first epoch: at its end each of the 200 pairs was seen once."""
+    from nmtkit.training.trainer import Trainer
+
+    seen: list[list[int]] = [[], []]
+    update = Trainer._update
+
+    def watch(trainer: Trainer, step: Step) -> None:
+        seen[trainer.state.epoch] += [pair for tensor in step.update.tensors for pair in tensor.tolist()]
+        update(trainer, step)
+
+    stops = ((), 3), (BATCHES, 6), (("train.batch.tokens_per_update=300",), 9)
+    with patch.object(Trainer, "_update", watch):
+        for settings, stop in stops:
+            fresh.train(*settings, f"train.stop.updates={stop}", "train.validation.every=0")
+        assert len(seen[0]) < 200
+        fresh.train("train.stop={updates=0, epochs=2}", "train.validation.every=0")
+    assert sorted(seen[0]) == sorted(seen[1]) == list(range(200))
+    said = fresh.run.log.read_text()
+    assert "changed since this run began: train.batch.tokens_per_update: 400 in the run, now 250" in said
+    assert "train.batch: what is left of this epoch comes in the new batches, each pair once; limits" in said
 
 
 def start(project: Project, *settings: str) -> "subprocess.Popen[bytes]":

@@ -1,33 +1,36 @@
 from pathlib import Path
 
 import pytest
+from toy.formats import PACKERS, tsv_file, two_files
 
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.reader import PairCounts, ParallelText, check_files, locate, resolve
-from nmtkit.corpus.settings import CorpusConfig, ParallelFiles
+from nmtkit.corpus.settings import CorpusConfig, LanguagesConfig, ParallelFiles
 from nmtkit.errors import ConfigError, DataError
 
+LANGUAGES = LanguagesConfig(source="en", target="de")
 
-def two_files(folder: Path, source: bytes, target: bytes) -> ParallelText:
+
+def both(folder: Path, source: bytes, target: bytes) -> ParallelText:
     (folder / "a.en").write_bytes(source)
     (folder / "a.de").write_bytes(target)
-    return ParallelText("a", folder / "a.en", folder / "a.de")
+    return two_files(folder / "a.en", folder / "a.de")
 
 
 def tsv(folder: Path, content: bytes) -> ParallelText:
     (folder / "a.tsv").write_bytes(content)
-    return ParallelText("a", folder / "a.tsv", None)
+    return tsv_file(folder / "a.tsv")
 
 
 def test_pairs_come_in_order_and_blank_lines_stay_in_step(tmp_path: Path) -> None:
-    text = two_files(tmp_path, b"one\n\nthree\n", b"eins\nzwei\n\n")
+    text = both(tmp_path, b"one\n\nthree\n", b"eins\nzwei\n\n")
     assert list(text.pairs(PairCounts())) == [("one", "eins"), ("", "zwei"), ("three", "")]
     assert text.count_pairs() == 3
 
 
 @pytest.mark.parametrize(("source", "target"), [(b"1\n2\n3\n4\n5\n", b"1\n2\n"), (b"1\n2\n", b"1\n2\n3\n4\n5\n")])
 def test_unequal_files_are_named_with_both_counts(tmp_path: Path, source: bytes, target: bytes) -> None:
-    text = two_files(tmp_path, source, target)
+    text = both(tmp_path, source, target)
     counts = [len(source) // 2, len(target) // 2]
     expected = rf"a.en has {counts[0]} lines but .*a.de has {counts[1]}; line n .* repair"
     with pytest.raises(DataError, match=expected):
@@ -37,14 +40,14 @@ def test_unequal_files_are_named_with_both_counts(tmp_path: Path, source: bytes,
 
 
 def test_a_line_separator_inside_a_sentence_shifts_nothing(tmp_path: Path) -> None:
-    text = two_files(tmp_path, "a\u2028b\nnext\n".encode(), b"a\x0cb\nweiter\n")
+    text = both(tmp_path, "a\u2028b\nnext\n".encode(), b"a\x0cb\nweiter\n")
     counts = PairCounts()
     assert list(text.pairs(counts)) == [("a b", "a b"), ("next", "weiter")]
     assert counts.source.separators_replaced == counts.target.separators_replaced == 1
 
 
 def test_a_pair_with_an_invalid_side_is_marked_as_a_unit(tmp_path: Path) -> None:
-    text = two_files(tmp_path, b"one\n\xff\nthree\n", b"eins\nzwei\n\xfe\n")
+    text = both(tmp_path, b"one\n\xff\nthree\n", b"eins\nzwei\n\xfe\n")
     counts = PairCounts()
     assert list(text.pairs(counts, "mark")) == [("one", "eins"), None, None]
     assert (counts.source.first_invalid, counts.target.first_invalid) == (2, 3)
@@ -69,7 +72,7 @@ def test_tsv_needs_two_columns(tmp_path: Path, line: bytes, columns: int) -> Non
 
 def test_invalid_tsv_lines_are_named_or_marked(tmp_path: Path) -> None:
     text = tsv(tmp_path, b"one\teins\ntwo\tzw\xe9i\n")
-    with pytest.raises(DataError, match=r"a.tsv, line 2, byte 7: 0xe9 is not UTF-8"):
+    with pytest.raises(DataError, match=r"a.tsv, line 2, column 2, byte 3: 0xe9 is not UTF-8"):
         list(text.pairs(PairCounts()))
     assert list(text.pairs(PairCounts(), "mark")) == [SentencePair("one", "eins"), None]
 
@@ -80,7 +83,8 @@ def test_paths_start_from_the_corpus_folder_and_that_from_the_config_file(tmp_pa
     assert resolve(tmp_path, CorpusConfig(folder="/data"), "a.en") == Path("/data/a.en")
     assert resolve(tmp_path, CorpusConfig(folder="data"), "/b/a.en") == Path("/b/a.en")
     assert resolve(tmp_path, CorpusConfig(folder="~/data"), "a.en") == Path.home() / "data" / "a.en"
-    assert locate(tmp_path, CorpusConfig(), ParallelFiles(name="x", tsv="a.tsv")).files == (tmp_path / "a.tsv",)
+    files = ParallelFiles(name="x", tsv="a.tsv")
+    assert locate(tmp_path, CorpusConfig(), files, LANGUAGES).files == (tmp_path / "a.tsv",)
 
 
 @pytest.mark.parametrize(("corpus", "name"), [("~no such user", "a.en"), ("", "~no such user/a.en")])
@@ -91,17 +95,21 @@ def test_a_home_folder_of_nobody_is_told(tmp_path: Path, corpus: str, name: str)
 
 def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"^corpus 'one': .*x cannot be read: File name too long; check its name"):
-        check_files([ParallelText("one", tmp_path / ("x" * 300), None)])
+        check_files([tsv_file(tmp_path / ("x" * 300), name="one")])
 
 
 def test_all_unusable_files_are_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "good").write_bytes(b"fine\n")
+    (tmp_path / "empty.gz").write_bytes(PACKERS[".gz"](b""))
+    (tmp_path / "cut.xz").write_bytes(PACKERS[".xz"](b"one\teins\n")[:20])
     texts = [
-        ParallelText("one", tmp_path / "gone.en", tmp_path / "gone.de"),
-        ParallelText("two", tmp_path / "empty", tmp_path / "good"),
-        ParallelText("three", tmp_path, None),
-        ParallelText("four", Path("/dev/null"), None),
+        two_files(tmp_path / "gone.en", tmp_path / "gone.de", "one"),
+        two_files(tmp_path / "empty", tmp_path / "good", "two"),
+        tsv_file(tmp_path, name="three"),
+        tsv_file(Path("/dev/null"), name="four"),
+        two_files(tmp_path / "good", tmp_path / "empty.gz", "five"),
+        tsv_file(tmp_path / "cut.xz", name="six"),
     ]
     with pytest.raises(DataError) as raised:
         check_files(texts)
@@ -110,9 +118,13 @@ def test_all_unusable_files_are_told_at_once(tmp_path: Path) -> None:
         "corpus 'two'",
         "corpus 'three'",
         "corpus 'four'",
+        "corpus 'five'",
+        "corpus 'six'",
     ]
     assert "gone.en does not exist; check the name" in lines[0]
     assert "empty is empty; give a file" in lines[2]
     assert "is a folder; give a file" in lines[3]
     assert "is no regular file, but is read more than once" in lines[4]
-    check_files([ParallelText("fine", tmp_path / "good", tmp_path / "good")])
+    assert "empty.gz is empty; give a file" in lines[5]
+    assert "cut.xz is a damaged xz file" in lines[6]
+    check_files([two_files(tmp_path / "good", tmp_path / "good")])

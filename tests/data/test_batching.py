@@ -1,84 +1,97 @@
-"""The plan of batches: every pair once, within the budget, a pure function of (seed, epoch)."""
+"""Batches: within the budget, mixed, nearly full; every process its part."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nmtkit.data.batching import padded_size, plan_epoch, plan_in_order, summarize
-from nmtkit.data.settings import BatchConfig
+from nmtkit.data.batching import (
+    NOTHING,
+    Budget,
+    Update,
+    deal,
+    longest_tensor,
+    padded_sizes,
+    plan_in_order,
+    plan_updates,
+    summarize,
+)
 
 GENERATOR = np.random.default_rng(7)
 SOURCE = np.clip(GENERATOR.lognormal(2.6, 0.5, 3_000), 1, 90).astype(np.int32)
 TARGET = np.clip(SOURCE * GENERATOR.uniform(0.6, 1.5, 3_000), 1, 90).astype(np.int32)
-CONFIG = BatchConfig(tokens_per_update=1_000, tokens_per_tensor=300, window=700)
+EVERYTHING = np.arange(3_000)
+BUDGET = Budget(tokens_per_update=1_000, tokens_per_tensor=300)
 
 
-def plan(config=CONFIG, seed=1, epoch=0):
-    return plan_epoch(SOURCE, TARGET, config, seed=seed, epoch=epoch)
+def plan(budget=BUDGET, words=(1,), pairs=EVERYTHING):
+    return plan_updates(pairs, SOURCE, TARGET, budget, words).updates
 
 
 def flat(updates):
-    return np.concatenate([tensor for update in updates for tensor in update.tensors]).tolist()
+    return [pair for update in updates for tensor in update.tensors for pair in tensor.tolist()]
 
 
-@pytest.mark.parametrize("window", [1, 7, 700, 100_000])
-def test_every_pair_once(window):
-    updates = plan(BatchConfig(tokens_per_update=1_000, tokens_per_tensor=300, window=window))
-    assert sorted(flat(updates)) == list(range(3_000))
-    assert sum(update.pairs for update in updates) == 3_000
+def test_every_pair_as_often_as_it_is_given():
+    pairs = np.array([5, 5, 9, 2_000, 5, 11])
+    assert sorted(flat(plan(pairs=pairs))) == [5, 5, 5, 9, 11, 2_000]
+    assert sorted(flat(plan())) == list(range(3_000))
+    assert sum(update.pairs for update in plan()) == 3_000
 
 
 def test_budgets_hold_with_padding_and_end_marks():
     for update in plan():
-        sizes = [padded_size(tensor, SOURCE, TARGET) for tensor in update.tensors]
-        assert max(max(size) for size in sizes) <= 300
-        assert sum(size[0] for size in sizes) <= 1_000
-        assert sum(size[1] for size in sizes) <= 1_000
+        sizes = padded_sizes(update.tensors, SOURCE, TARGET)
+        assert sizes.max() <= 300
+        assert sizes.sum(0).max() <= 1_000
 
 
-def test_padded_size_counts_positions():
-    tensor = np.array([0, 1, 2])
-    assert padded_size(tensor, np.array([3, 1, 2]), np.array([1, 5, 1])) == (12, 18)
+def test_padded_sizes_count_positions():
+    tensors = [np.array([0, 1, 2]), np.array([1])]
+    assert padded_sizes(tensors, np.array([3, 1, 2]), np.array([1, 5, 1])).tolist() == [[12, 18], [2, 6]]
+    assert padded_sizes([], SOURCE, TARGET).shape == (0, 2)
 
 
-def test_same_seed_and_epoch_same_plan_and_others_differ():
+def test_the_words_alone_decide_the_order():
     assert flat(plan()) == flat(plan())
-    assert flat(plan()) != flat(plan(epoch=1))
-    assert flat(plan()) != flat(plan(seed=2))
+    assert flat(plan(words=(2,))) != flat(plan())
 
 
-@pytest.mark.parametrize("window", [700, 3_000])
-def test_each_epoch_puts_other_pairs_together(window):
-    config = CONFIG.model_copy(update={"window": window})
-    first, second = (
-        {frozenset(tensor.tolist()) for update in plan(config, epoch=epoch) for tensor in update.tensors}
-        for epoch in (0, 1)
-    )
-    assert len(first & second) < 0.5 * len(first)
+def test_updates_are_nearly_full_the_last_one_too():
+    updates = plan(Budget(3_000, 300))
+    cost = summarize(updates, SOURCE, TARGET)
+    assert cost.padding < 0.1
+    assert cost.pairs == 3_000
+    assert cost.source_tokens == SOURCE.sum() + 3_000
+    assert cost.target_tokens == TARGET.sum() + 3_000
+    assert cost.updates == len(updates) < (max(cost.source_tokens, cost.target_tokens) / 3_000) * 1.15
+    fullest = [padded_sizes(update.tensors, SOURCE, TARGET).sum(0).max() for update in updates]
+    assert min(fullest) > 0.5 * 3_000
 
 
-def test_seed_and_epoch_do_not_stand_in_for_each_other():
-    assert flat(plan(seed=1, epoch=2)) != flat(plan(seed=2, epoch=1))
-
-
-def test_updates_are_nearly_full():
-    updates = plan(BatchConfig(tokens_per_update=3_000, tokens_per_tensor=300, window=3_000))
-    summary = summarize(updates, SOURCE, TARGET)
-    assert summary.padding < 0.12
-    assert summary.source_tokens == SOURCE.sum() + 3_000
-    assert summary.target_tokens == TARGET.sum() + 3_000
-    assert summary.updates == len(updates) < (max(summary.source_tokens, summary.target_tokens) / 3_000) * 1.25
+def test_costs_add_up():
+    updates = plan()
+    cost, parts = summarize(updates, SOURCE, TARGET), NOTHING
+    for update in updates:
+        parts = parts.plus(summarize([update], SOURCE, TARGET))
+    assert parts == cost == plan_updates(EVERYTHING, SOURCE, TARGET, BUDGET, (1,)).cost
+    assert cost.positions == cost.source_positions + cost.target_positions
+    assert cost.padding == 1 - (cost.source_tokens + cost.target_tokens) / cost.positions
+    assert summarize([], SOURCE, TARGET) == NOTHING
+    assert NOTHING.padding == 0.0
 
 
 def test_a_pair_over_the_budget_stands_alone():
-    source, target = np.array([2, 500, 2]), np.array([2, 3, 2])
-    updates = plan_epoch(source, target, CONFIG, seed=1, epoch=0)
-    assert [1] in [tensor.tolist() for update in updates for tensor in update.tensors]
+    source, target = np.array([2, 5_000, 2]), np.array([2, 3, 2])
+    updates = plan_updates(np.arange(3), source, target, BUDGET, (1,)).updates
+    assert [[1]] in [[tensor.tolist() for tensor in update.tensors] for update in updates]
+    assert len(updates) == 2
 
 
 def test_lengths_within_a_tensor_are_alike_but_an_update_is_mixed():
-    updates = plan(BatchConfig(tokens_per_update=1_000, tokens_per_tensor=300, window=3_000))
+    updates = plan()
     spread = [np.ptp(TARGET[tensor]) for update in updates for tensor in update.tensors]
-    assert np.mean(spread) < 2
+    assert np.mean(spread) < 3
     means = [[TARGET[tensor].mean() for tensor in update.tensors] for update in updates]
     assert np.mean([np.ptp(lengths) for lengths in means if len(lengths) > 1]) > 5
 
@@ -92,5 +105,45 @@ def test_evaluation_takes_all_pairs_shortest_first():
 
 def test_no_pairs_no_updates():
     empty = np.array([], np.int32)
-    assert plan_epoch(empty, empty, CONFIG, seed=1, epoch=0) == []
-    assert summarize([], empty, empty).padding == 0.0
+    assert plan_updates(np.array([], np.int64), SOURCE, TARGET, BUDGET, (1,)) == ([], NOTHING)
+    assert plan_in_order(empty, empty, 300) == []
+
+
+def test_the_longest_pairs_fill_a_tensor():
+    tensor = longest_tensor(SOURCE, TARGET, 1_000)
+    both = SOURCE + TARGET
+    assert both[tensor].min() >= np.delete(both, tensor).max()
+    assert padded_sizes([tensor], SOURCE, TARGET).max() <= 1_000
+    assert len(tensor) == 1_000 // (max(SOURCE.max(), TARGET.max()) + 1)
+    assert len(longest_tensor(SOURCE, TARGET, 1)) == 1
+    assert len(longest_tensor(SOURCE[:5], TARGET[:5], 10**6)) == 5
+
+
+@given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 10**6))
+def test_processes_share_an_update_without_loss(pairs: int, ranks: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    chosen = generator.choice(3_000, pairs, replace=False)
+    update = Update(
+        np.split(chosen, np.sort(generator.integers(1, pairs, min(4, pairs - 1)))) if pairs > 1 else [chosen]
+    )
+    update = Update([tensor for tensor in update.tensors if len(tensor)])
+    parts = [deal(update, SOURCE, TARGET, rank=rank, ranks=ranks) for rank in range(ranks)]
+    assert sorted(pair for part in parts for tensor in part for pair in tensor.tolist()) == sorted(chosen.tolist())
+    assert sum(1 for part in parts if part) == min(ranks, pairs) or len(update.tensors) >= ranks
+    assert all(len(tensor) for part in parts for tensor in part)
+
+
+def test_processes_get_parts_of_like_size():
+    for update in plan(Budget(10_000, 300)):
+        parts = [deal(update, SOURCE, TARGET, rank=rank, ranks=4) for rank in range(4)]
+        loads = [int(padded_sizes(part, SOURCE, TARGET).sum()) for part in parts]
+        assert max(loads) - min(loads) <= 600
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_one_tensor_is_divided_among_processes(ranks):
+    update = Update([np.arange(100)])
+    parts = [deal(update, SOURCE, TARGET, rank=rank, ranks=ranks) for rank in range(ranks)]
+    sizes = [sum(map(len, part)) for part in parts]
+    assert sum(sizes) == 100
+    assert min(sizes) >= 100 // (2 * ranks)

@@ -21,7 +21,7 @@ def test_a_manifest_comes_back_as_saved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"format": 0}', b'{"format": 1, "stages": {"text": 3}}', b"\xff"]
+    "content", [b"", b"{", b"[]", b'{"format": 0}', b'{"format": 2, "stages": {"text": 3}}', b"\xff"]
 )
 def test_a_manifest_that_says_nothing_useful_is_an_empty_one(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "manifest.json").write_bytes(content)

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmtkit.data.store import HEADER_BYTES, PairStore, Sentences, id_type, side_files, writing_pairs
+from nmtkit.data.store import (
+    HEADER_BYTES,
+    PairStore,
+    Sentences,
+    id_type,
+    pack_ids,
+    side_files,
+    split_files,
+    writing_pairs,
+)
 from nmtkit.errors import DataError
 
 SOURCES = [[5, 6, 7], [], [65_535], [4]]
@@ -17,7 +26,11 @@ def write(
 ) -> None:
     with writing_pairs(folder, "train", sizes) as writer:
         for begin in range(0, len(sources), 3):
-            writer.write(sources[begin : begin + 3], targets[begin : begin + 3])
+            source, target = (
+                pack_ids(side[begin : begin + 3], type_)
+                for side, type_ in zip((sources, targets), writer.types, strict=True)
+            )
+            writer.write(source, target)
 
 
 def test_ids_come_back(tmp_path: Path) -> None:
@@ -79,7 +92,9 @@ def test_same_sentences_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         write(tmp_path / name, SOURCES, TARGETS)
     files = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert files == [f"train.{side}.{part}.bin" for side in ("source", "target") for part in ("ids", "offsets")]
+    parts = ("ids", "lengths", "offsets")
+    assert files == [f"train.{side}.{part}.bin" for side in ("source", "target") for part in parts]
+    assert files == sorted(split_files("train"))
     for file in files:
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
 
@@ -89,6 +104,7 @@ def test_ids_stay_on_the_disk(tmp_path: Path) -> None:
     sentences = Sentences.open(tmp_path / "train.source")
     assert isinstance(sentences._ids, np.memmap)
     assert isinstance(sentences._offsets, np.memmap)
+    assert isinstance(sentences.lengths, np.memmap)
 
 
 def test_a_failure_while_writing_leaves_the_old_files(tmp_path: Path) -> None:
@@ -97,7 +113,7 @@ def test_a_failure_while_writing_leaves_the_old_files(tmp_path: Path) -> None:
 
     def interrupted() -> None:
         with writing_pairs(tmp_path, "train", (10, 10)) as writer:
-            writer.write([[1]], [[2]])
+            writer.write(pack_ids([[1]], "uint16"), pack_ids([[2]], "uint16"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -107,24 +123,24 @@ def test_a_failure_while_writing_leaves_the_old_files(tmp_path: Path) -> None:
 
 def test_sides_are_written_in_step(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="1 source but 2 target"), writing_pairs(tmp_path, "x", (9, 9)) as writer:
-        writer.write([[1]], [[2], [3]])
+        writer.write(pack_ids([[1]], "uint16"), pack_ids([[2], [3]], "uint16"))
 
 
-@pytest.mark.parametrize("part", ["ids", "offsets"])
+@pytest.mark.parametrize("part", ["ids", "offsets", "lengths"])
 @pytest.mark.parametrize("keep", [0, 30, HEADER_BYTES, HEADER_BYTES + 2, HEADER_BYTES + 8, -1, -8])
 def test_a_shortened_file_is_named_with_the_remedy(tmp_path: Path, part: str, keep: int) -> None:
     write(tmp_path, SOURCES, TARGETS)
     path = tmp_path / f"train.target.{part}.bin"
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(DataError, match=rf"train.target.{part}.bin .*run `nmtkit prepare` for this run folder again"):
+    with pytest.raises(DataError, match=rf"train.target.{part}.bin.* run `nmtkit prepare` for this run folder again"):
         PairStore.open(tmp_path, "train")
 
 
 def test_a_missing_file_and_a_file_of_another_kind_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"train.source.offsets.bin does not exist; run `nmtkit prepare`"):
+    with pytest.raises(DataError, match=r"train.source.ids.bin does not exist; run `nmtkit prepare`"):
         PairStore.open(tmp_path, "train")
     write(tmp_path, SOURCES, TARGETS)
-    ids, offsets = side_files(tmp_path / "train.source")
+    ids, offsets, _ = side_files(tmp_path / "train.source")
     offsets.write_bytes(ids.read_bytes())
     with pytest.raises(DataError, match=r"train.source.offsets.bin is damaged or not written by this version"):
         PairStore.open(tmp_path, "train")

@@ -19,9 +19,10 @@ class Cases(NamedTuple):
 CASES = {
     # text
     "test_lines_of_a_file": Cases(30, 80, 2_000),
-    "test_a_damaged_gzip_file": Cases(15, 30, 1_000),
+    "test_a_damaged_packed_file": Cases(30, 80, 3_000),
     "test_two_files": Cases(20, 60, 1_500),
     "test_tab_separated_pairs": Cases(20, 60, 1_500),
+    "test_a_translation_memory": Cases(20, 60, 1_500),
     "test_pairs_between_cleaning_and_packing": Cases(10, 20, 500),
     "test_standard_input_in_any_pieces": Cases(10, 40, 1_000),
     # settings
@@ -31,6 +32,8 @@ CASES = {
     # files of a run
     "test_a_manifest": Cases(15, 40, 1_000),
     "test_the_state_of_a_checkpoint": Cases(15, 40, 1_000),
+    "test_the_progress_of_a_preparation": Cases(15, 40, 1_000),
+    "test_a_position": Cases(20, 60, 1_500),
     "test_records_of_a_training": Cases(15, 40, 1_000),
     "test_a_learning_curve": Cases(1, 3, 100),
     "test_a_lock_file": Cases(5, 10, 200),

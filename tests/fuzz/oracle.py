@@ -1,9 +1,26 @@
 """What lines a file holds and what text they become, worked out anew and slowly, to compare readers with."""
 
+import gzip
 import unicodedata
+
+from nmtkit.corpus.archives import PACKINGS
 
 MARK = b"\xef\xbb\xbf"
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def unpacked(content: bytes, ending: str) -> bytes:
+    """Return the content of a packed file, whose name has this ending: member after member, zeros between them."""
+    if ending == ".gz":
+        return gzip.decompress(content)
+    start, _ = next(packing for packing in PACKINGS if packing.ending == ending).load()
+    text = b""
+    while content:
+        member = start()
+        text += member.decompress(content, -1)
+        assert member.eof
+        content = member.unused_data.lstrip(b"\0")
+    return text
 
 
 def raw_lines(content: bytes) -> list[bytes]:
@@ -30,6 +47,13 @@ def first_bad_byte(raw: bytes) -> int | None:
             return place
         place += size
     return None
+
+
+def broken_byte(raw: bytes) -> int:
+    """Return the number, from 1, of the first byte that is not UTF-8 of a line that has one."""
+    place = first_bad_byte(raw)
+    assert place is not None
+    return place + 1
 
 
 def mended(raw: bytes) -> str:

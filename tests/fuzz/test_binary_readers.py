@@ -20,9 +20,12 @@ from fuzz.messages import check_message
 from fuzz.text import documents, lines
 from nmtkit.corpus.lines import clean
 from nmtkit.corpus.segmenters import BpeConfig, UnigramConfig, learn_segmenter, open_segmenter
-from nmtkit.data.batching import plan_epoch, summarize
+from nmtkit.data.batching import summarize
+from nmtkit.data.epochs import Batches
+from nmtkit.data.mixing import CorpusRange
+from nmtkit.data.position import Position
 from nmtkit.data.settings import BatchConfig
-from nmtkit.data.store import HEADER_BYTES, PairStore, prefixes, side_files
+from nmtkit.data.store import HEADER_BYTES, PairStore, split_files
 from nmtkit.errors import CheckpointError, DataError
 from nmtkit.training.checkpoints import copy_weights, load_optimizer, load_weights, own_tensors, save_checkpoint
 from nmtkit.training.state import TrainingState
@@ -32,15 +35,20 @@ from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, check_tensors
 @each_tier
 def test_packed_sentences(tier: str, fresh: Project) -> None:
     """Lengths that no packing can have made are told; an epoch over the others holds every pair."""
-    files = [file for prefix in prefixes(fresh.run.data, "train") for file in side_files(prefix)]
+    files = [fresh.run.data / name for name in split_files("train")]
     written = {file: file.read_bytes() for file in files}
     pairs = len(PairStore.open(fresh.run.data, "train"))
-    crossed = struct.pack("<q", 10**12)
+    crossed, shorter, longer = struct.pack("<q", 10**12), struct.pack("<i", -1), struct.pack("<i", 10**9)
     offsets = written[files[1]]
+    config = BatchConfig(tokens_per_update=400, tokens_per_tensor=200, window=70)
 
     @given(file=st.sampled_from(files), damage=damages())
     @example(file=files[1], damage=lambda whole: whole[: HEADER_BYTES + 8] + crossed + whole[HEADER_BYTES + 16 :])
     @example(file=files[1], damage=lambda whole: whole[:HEADER_BYTES])
+    @example(file=files[2], damage=lambda whole: whole[:HEADER_BYTES] + shorter + whole[HEADER_BYTES + 4 :])
+    @example(file=files[2], damage=lambda whole: whole[:HEADER_BYTES] + longer + whole[HEADER_BYTES + 4 :])
+    @example(file=files[2], damage=lambda whole: whole[:HEADER_BYTES] + whole[:HEADER_BYTES:-1])
+    @example(file=files[2], damage=lambda whole: whole[:-4])
     @example(file=files[0], damage=lambda _: b"")
     @example(file=files[0], damage=lambda _: offsets)
     @example(file=files[0], damage=lambda whole: whole)
@@ -49,21 +57,31 @@ def test_packed_sentences(tier: str, fresh: Project) -> None:
         file.write_bytes(damage(written[file]))
         try:
             store = PairStore.open(fresh.run.data, "train")
-            source, target = store.source.lengths, store.target.lengths
+            sentences = [[len(side[place]) for place in range(len(side))] for side in (store.source, store.target)]
         except DataError as error:
             check_message(error, fresh.run.data, "run `nmtkit prepare`")
         else:
             assert len(store) == pairs
-            for side, lengths in ((store.source, source), (store.target, target)):
-                assert [len(side[place]) for place in range(pairs)] == lengths.tolist()
-            plan = plan_epoch(
-                source, target, BatchConfig(tokens_per_update=400, tokens_per_tensor=200), seed=1, epoch=0
-            )
-            assert sum(update.pairs for update in plan) == pairs
-            assert summarize(plan, source, target).source_tokens == int(source.sum()) + pairs
+            assert sentences == [side.lengths.tolist() for side in (store.source, store.target)]
+            check_epoch(store, config)
         file.write_bytes(written[file])
 
     try_cases(check, tier)
+
+
+def check_epoch(store: PairStore, config: BatchConfig) -> None:
+    """See that an epoch has each pair once, and costs what it says."""
+    source, target = store.source.lengths, store.target.lengths
+    batches = Batches(source, target, [CorpusRange(0, len(store))], config, seed=1)
+    updates = []
+    for step in batches.steps(Position()):
+        updates.append(step.update)
+        if step.behind.epoch:
+            break
+    pairs = [pair for update in updates for tensor in update.tensors for pair in tensor.tolist()]
+    assert sorted(pairs) == list(range(len(store)))
+    assert batches.summary() == summarize(updates, source, target)
+    assert batches.summary().source_tokens == int(source.sum()) + len(store)
 
 
 @each_tier

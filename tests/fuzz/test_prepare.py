@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import assume, example, given
@@ -13,8 +14,7 @@ from toy.corpora import config_toml, count_sentences, sentence_pair
 from fuzz import oracle
 from fuzz.cases import each_tier, try_cases
 from fuzz.command import call
-from fuzz.text import documents, numbered
-from nmtkit.corpus.lines import GZIP
+from fuzz.text import documents, numbered, plain
 from nmtkit.corpus.segmenters import load_segmenter
 from nmtkit.data.manifest import prepared
 from nmtkit.data.store import PairStore
@@ -25,8 +25,18 @@ TEXT = [sentence_pair(number) for number in range(0, count_sentences(), 997)]
 FILLING = ["".join(f"{side}\n" for side in sides).encode() for sides in zip(*TEXT, strict=True)]
 """Ordinary text, source and target, which can fill a vocabulary."""
 
-NORMALIZERS = [["unicode", "whitespace"], ["moses_punctuation", "whitespace"], []]
-FILTERS = [["blank", "length", "ratio", "duplicate", "overlap"], ["overlap", "ratio", "blank"], []]
+NORMALIZERS = [
+    ["unicode", "whitespace"],
+    ["moses_punctuation", "whitespace"],
+    ["invisible", "spaces", "moses_tokens"],
+    [],
+]
+FILTERS = [
+    ["blank", "length", "ratio", "duplicate", "overlap"],
+    ["overlap", "ratio", "blank"],
+    ["blank", "characters", "same", "numbers", "urls", "script", "duplicate"],
+    [],
+]
 
 
 @st.composite
@@ -50,7 +60,7 @@ def settings_of_prepare(draw: st.DrawFn) -> dict[str, Any]:
             "normalizers": [{"kind": kind} for kind in draw(st.sampled_from(NORMALIZERS))],
             "filters": [{"kind": kind} for kind in draw(st.sampled_from(FILTERS))],
             "segmenter": {
-                "kind": draw(st.sampled_from(["bpe", "unigram"])),
+                "kind": draw(st.sampled_from(["bpe", "unigram", "wordpiece"])),
                 "vocabulary_size": size,
                 "joint": joint,
                 "byte_fallback": byte_fallback,
@@ -84,7 +94,7 @@ def test_prepare(tier: str, tmp_path: Path) -> None:
     @given(files=corpora(), settings=settings_of_prepare())
     @example(files=PLAIN, settings={"corpus.dev": None, "corpus.test": []})
     def check(files: dict[str, bytes], settings: dict[str, Any]) -> None:
-        assume(not any(content.startswith(GZIP) for content in files.values()))
+        assume(all(plain(content) for content in files.values()))
         shutil.rmtree(run.path, ignore_errors=True)
         for name, content in files.items():
             (tmp_path / name).write_bytes(content)
@@ -97,14 +107,39 @@ def test_prepare(tier: str, tmp_path: Path) -> None:
             with pytest.raises(DataError):
                 prepared(run)
             assert not list(run.path.rglob(".*.tmp"))
+            assert not run.report.exists()
+            assert not run.report_page.exists()
+            assert call("prepare", "--config", config, "--quiet") == ended, "and what was done already stands"
+            check_repair(tmp_path, config, run)
             return
         assert prepared(run).fingerprint
+        assert not (run.data / ".unfinished").exists()
         check_report(json.loads(run.report.read_bytes()), files, run)
+        check_page(run.report_page.read_bytes())
         again = call("prepare", "--config", config)
         assert again.code == 0
         assert "nothing to prepare" in again.err
 
     try_cases(check, tier)
+
+
+def check_repair(folder: Path, config: Path, run: RunFolder) -> None:
+    """See that a preparation goes through in the same run folder once its input is good."""
+    for name, content in PLAIN.items():
+        (folder / name).write_bytes(content)
+    config.write_bytes(config_toml({"corpus.test": []}).encode())
+    ended = call("prepare", "--config", config, "--quiet")
+    assert ended.code == 0, ended.err
+    check_report(json.loads(run.report.read_bytes()), PLAIN, run)
+
+
+def check_page(page: bytes) -> None:
+    """See that the page is well-formed, and that nothing of the corpora became mark-up."""
+    text = page.decode()
+    tags = {element.tag for element in ElementTree.fromstring(text).iter()}
+    assert "s" not in tags
+    assert "pad" not in tags
+    assert all(oracle.is_one_line(line) for line in text.split("\n"))
 
 
 def check_report(report: dict[str, Any], files: dict[str, bytes], run: RunFolder) -> None:

@@ -2,12 +2,13 @@
 
 import json
 import math
-import warnings
+import os
 from dataclasses import asdict
-from fcntl import LOCK_EX, flock
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -18,16 +19,18 @@ from fuzz.cases import each_tier, try_cases
 from fuzz.damage import Damage, altered_json, damages
 from fuzz.messages import check_message
 from fuzz.text import documents
+from nmtkit.appending import PROGRESS, Appender
 from nmtkit.commands.prepare import prepare
 from nmtkit.commands.train_data import open_data
+from nmtkit.data.epochs import Batches
 from nmtkit.data.manifest import Manifest, load_manifest
+from nmtkit.data.mixing import CorpusRange
+from nmtkit.data.position import Position
+from nmtkit.data.settings import BatchConfig
 from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.log import Log, duration
 from nmtkit.metrics.base import Score
-from nmtkit.run_lock import RunLock
 from nmtkit.training.checkpoints import average_is_current, best_first, check_vocabularies, read_state
-from nmtkit.training.curve import draw_learning_curve
-from nmtkit.training.records import drop_later_records
 from nmtkit.training.state import TrainingState
 from nmtkit.training.tensor_folder import STATE, WEIGHTS
 
@@ -65,7 +68,7 @@ def test_a_manifest(tier: str, fresh: Project) -> None:
     assert load_manifest(file) == whole
 
 
-STATE_CONTENT = {
+STATE_CONTENT: dict[str, Any] = {
     "state": TrainingState(
         update=8, pairs=90, seconds=1.5, validated=8, score=Score("BLEU", 1.5, "v", True), best_update=8
     ).to_json(),
@@ -125,106 +128,92 @@ def with_state(**values: Any) -> dict[str, Any]:
     return {**STATE_CONTENT, "state": {**STATE_CONTENT["state"], **values}}
 
 
-TRAIN = {"kind": "train", "update": 4, "perplexity": 90.0, "learning_rate": 1e-3}
-RECORDS = [
-    TRAIN,
-    {**TRAIN, "update": 6},
-    {"kind": "validation", "update": 6, "perplexity": 50.0, "score": 2.5, "metric": "BLEU", "best": True},
-    {"kind": "average", "update": 6, "perplexity": 40.0, "score": 3.5},
-    {**TRAIN, "update": 8},
-]
-SURROGATE = b'{"kind": "train", "update": 1, "x": "\xed\xa0\x80"}'
-"""JSON to Python, but no UTF-8."""
-WHOLE_LINES = [json.dumps(record).encode() for record in RECORDS]
-
-
-def record_files() -> st.SearchStrategy[bytes]:
-    """Return the bytes of metrics.jsonl: whole records among altered and broken ones."""
-    line = st.one_of(
-        st.sampled_from(WHOLE_LINES),
-        st.sampled_from(RECORDS).flatmap(altered_json),
-        st.builds(lambda damage, line: damage(line), damages(), st.sampled_from(WHOLE_LINES)),
-        documents(2),
-    )
-    return st.lists(line, max_size=8).map(b"\n".join)
-
-
 @each_tier
-def test_records_of_a_training(tier: str, tmp_path: Path) -> None:
-    """Whole records of the past stay, in order; what is broken goes; nothing is made up."""
-    file = tmp_path / "metrics.jsonl"
+def test_the_progress_of_a_preparation(tier: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not committed just so is begun anew."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    file = tmp_path / PROGRESS
+    state = {"corpus": 1, "last": 70, "counts": [{"read": 70, "drops": {"blank": {"count": 1, "first": [3]}}}]}
+    with Appender(tmp_path, "key", ["text"]) as files:
+        files.write("text", b"whole")
+        files.commit(state)
+        files.write("text", b"lost")
+    written = file.read_bytes()
+    content = json.loads(written)
 
-    @given(
-        content=record_files(),
-        update=st.integers(0, 10),
-        validated=st.sampled_from([0, 6]),
-        average_stands=st.booleans(),
-    )
-    @example(content=DEEP, update=8, validated=6, average_stands=True)
-    @example(content=SURROGATE + b"\nhalf", update=8, validated=6, average_stands=True)
-    @example(content=SURROGATE.decode("latin-1").encode("utf-16-le"), update=8, validated=6, average_stands=True)
-    def check(content: bytes, update: int, validated: int, average_stands: bool) -> None:
-        file.write_bytes(content)
-        drop_later_records(file, update, validated=validated, average_stands=average_stands)
-        before, after = content.split(b"\n"), file.read_bytes().split(b"\n")
-        remaining = iter(before)
-        assert all(line in remaining for line in after if line), "kept in order"
-        whole = [line for line in before if line in WHOLE_LINES]
-        stays = [line for line in whole if stays_behind(json.loads(line), update, validated, average_stands)]
-        assert [line for line in after if line in WHOLE_LINES] == stays
-        assert all(json.loads(line)["update"] <= max(update, validated) for line in after if line)
-
-    try_cases(check, tier)
-
-
-def stays_behind(record: dict[str, Any], update: int, validated: int, average_stands: bool) -> bool:
-    """Tell whether a whole record belongs to a training that goes on behind `update`."""
-    if record["kind"] == "validation":
-        return record["update"] <= validated
-    made_again = record["kind"] == "average" and record["update"] == update and not average_stands
-    return record["update"] <= update and not made_again
-
-
-@each_tier
-def test_a_learning_curve(tier: str, tmp_path: Path) -> None:
-    """Whatever metrics.jsonl holds, there is a picture."""
-    file, picture = tmp_path / "metrics.jsonl", tmp_path / "curve.png"
-
-    @given(content=record_files())
-    @example(content=DEEP + b"\n" + lines_of({**TRAIN, "update": 10**400}, {**TRAIN, "perplexity": 10**400}, TRAIN))
-    @example(content=lines_of({**TRAIN, "perplexity": 1e308}, {**RECORDS[2], "metric": "$\\x$", "score": math.inf}))
-    @example(content=lines_of({**RECORDS[2], "metric": "$\\x$"}, {**RECORDS[3], "score": math.inf}))
+    @given(content=st.one_of(altered_json(content), damages().map(lambda damage: damage(written)), documents(3)))
+    @example(content=written)
+    @example(content=DEEP)
+    @example(content=json.dumps({**content, "state": {}}).encode())
+    @example(content=json.dumps({**content, "sizes": {"text": 2}}).encode())
     def check(content: bytes) -> None:
         file.write_bytes(content)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing from")
-            draw_learning_curve(file, picture)
-        assert picture.read_bytes().startswith(b"\x89PNG")
-        picture.unlink()
+        (tmp_path / "text").write_bytes(b"wholelost")
+        with Appender(tmp_path, "key", ["text"]) as files:
+            assert files.state in (state, None)
+            assert files.size("text") == (0 if files.state is None else 5)
+            assert content != written or files.state == state
 
     try_cases(check, tier)
 
 
-def lines_of(*records: dict[str, Any]) -> bytes:
-    """Return records as metrics.jsonl holds them."""
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+LENGTHS = np.arange(2_000, dtype=np.int32) % 30 + 1
+
+
+def batches(tokens: int) -> Batches:
+    """Return batches over two corpora, the smaller one seen twice and a half."""
+    corpora = [CorpusRange(0, 1_500), CorpusRange(1_500, 2_000, 2.5)]
+    config = BatchConfig(tokens_per_update=tokens, tokens_per_tensor=tokens // 4, window=300)
+    return Batches(LENGTHS, LENGTHS, corpora, config, seed=1)
+
+
+def reached() -> dict[str, Any]:
+    """Return a position in the middle of a window that was worked on under two budgets, as JSON holds it."""
+    begun = next(islice(batches(400).steps(Position()), 30, None)).behind
+    return next(islice(batches(800).steps(begun), 1, None)).behind.to_json()
 
 
 @each_tier
-def test_a_lock_file(tier: str, tmp_path: Path) -> None:
-    path = tmp_path / "run.lock"
+def test_a_position(tier: str) -> None:
+    """Training goes on behind it, from there to the end of the epoch, or refuses it."""
+    content = reached()
+    whole = Position.from_json(content)
+    assert len(whole.legs) == 2
 
-    @given(content=st.one_of(st.binary(max_size=30), documents(2), st.integers(0, 10**9).map(lambda n: b"%d\n" % n)))
-    @example(content=b"12\n34\x1b[31m")
-    def check(content: bytes) -> None:
-        path.write_bytes(content)
-        with path.open("rb") as other:
-            flock(other, LOCK_EX)
-            with pytest.raises(CheckpointError) as refused, RunLock(path):
-                pass
-        check_message(refused.value, tmp_path, "is at work in this folder")
-        assert path.read_bytes() == content
-        with RunLock(path):
-            pass
+    @given(content=altered_json(content), tokens=st.sampled_from([400, 800]))
+    @example(content=json.dumps(content).encode(), tokens=400)
+    @example(content=json.dumps({**content, "weights": [math.inf, 1.0]}).encode(), tokens=400)
+    @example(content=json.dumps({**content, "weights": [1e308, 1.0]}).encode(), tokens=400)
+    @example(content=json.dumps({**content, "begin": 10**400}).encode(), tokens=400)
+    @example(content=json.dumps({**content, "epoch": 10**30}).encode(), tokens=400)
+    @example(content=json.dumps({**content, "size": 2**63}).encode(), tokens=400)
+    @example(content=json.dumps({"epoch": 0, "weights": [], "legs": [], "begin": 3}).encode(), tokens=400)
+    @example(content=json.dumps(leg(tokens_per_update=0, tokens_per_tensor=0)).encode(), tokens=400)
+    @example(content=json.dumps(leg(updates=10**30)).encode(), tokens=400)
+    @example(content=json.dumps(leg(tokens_per_update=10**30, tokens_per_tensor=10**30)).encode(), tokens=400)
+    def check(content: bytes, tokens: int) -> None:
+        made = batches(tokens)
+        try:
+            position = Position.from_json(json.loads(content))
+            largest = made.largest(position)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            assert content != json.dumps(whole.to_json()).encode()
+            return
+        assert all(len(tensor) for tensor in largest)
+        seen = position.seen
+        for step in islice(made.steps(position), 300):
+            seen += step.update.pairs
+            if step.behind.epoch > position.epoch:
+                break
+            assert step.behind.seen == seen
+        if position.weights in ((), whole.weights):
+            assert seen == made.pairs_per_epoch()
 
     try_cases(check, tier)
+
+
+def leg(**values: int) -> dict[str, Any]:
+    """Return the content of a position with some values of its first leg replaced."""
+    content = reached()
+    content["legs"][0].update(values)
+    return content

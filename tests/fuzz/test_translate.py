@@ -1,6 +1,5 @@
 """`nmtkit translate` answers line n by line n, whatever the lines hold."""
 
-import gzip
 import math
 from pathlib import Path
 from typing import Any
@@ -8,14 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from toy.formats import PACKERS
 from toy.runs import write_run
 
 from fuzz import oracle
 from fuzz.cases import each_tier, try_cases
 from fuzz.command import call, sent
-from fuzz.text import documents, numbered, strings
+from fuzz.text import documents, numbered, plain, strings
 from nmtkit.api import Translator
-from nmtkit.corpus.lines import GZIP
+from nmtkit.corpus.archives import archive_of_files
 from nmtkit.run_folder import RunFolder
 
 SHORT = ["--set", "translate.search.max_length_extra=4", "--set", "translate.search.max_length_ratio=0.5"]
@@ -71,7 +71,9 @@ def check_numbered(texts: list[str], rows: list[str], n_best: int) -> None:
         check_answers([text] * len(own), [answer for _, answer in own])
 
 
-WAYS = ["pipe", "file as standard input", "file", "gzip file"]
+WAYS = ["pipe", "file as standard input", "file"]
+ENDINGS = ["", *PACKERS, ""]
+"""Of packed and plain files."""
 FORMS = ["text", "text", "scores", "n-best"]
 
 
@@ -81,29 +83,44 @@ def test_translate(tier: str, runs: list[RunFolder], tmp_path: Path) -> None:
         content=documents(6, LONGEST),
         run=st.sampled_from(runs),
         way=st.sampled_from(WAYS),
+        ending=st.sampled_from(ENDINGS),
         form=st.sampled_from(FORMS),
         to_file=st.booleans(),
         sizes=st.tuples(st.integers(1, 8), st.integers(40, 400), st.integers(8, 64)),
     )
-    @example(content=b"", run=runs[0], way="pipe", form="text", to_file=False, sizes=(8, 200, 64))
-    @example(content=b"\n\r\n\xc2\xa0\n", run=runs[0], way="file", form="n-best", to_file=True, sizes=(1, 1, 1))
-    @example(content=b"a " * 2_000, run=runs[0], way="pipe", form="scores", to_file=False, sizes=(8, 4_000, 64))
-    @example(content=b"<s></s>\n" * 50, run=runs[1], way="pipe", form="text", to_file=False, sizes=(7, 400, 64))
-    def check(content: bytes, run: RunFolder, way: str, form: str, to_file: bool, sizes: tuple[int, int, int]) -> None:
-        is_file = way in ("file", "gzip file")
-        assume(way == "gzip file" or not content.startswith(GZIP))
+    @example(content=b"", run=runs[0], way="pipe", ending="", form="text", to_file=False, sizes=(8, 200, 64))
+    @example(
+        content=b"\n\r\n\xc2\xa0\n", run=runs[0], way="file", ending="", form="n-best", to_file=True, sizes=(1, 1, 1)
+    )
+    @example(
+        content=b"a " * 2_000,
+        run=runs[0],
+        way="pipe",
+        ending=".zst",
+        form="scores",
+        to_file=False,
+        sizes=(8, 4_000, 64),
+    )
+    @example(
+        content=b"<s></s>\n" * 50, run=runs[1], way="pipe", ending="", form="text", to_file=False, sizes=(7, 400, 64)
+    )
+    def check(
+        content: bytes, run: RunFolder, way: str, ending: str, form: str, to_file: bool, sizes: tuple[int, int, int]
+    ) -> None:
+        assume(not archive_of_files(content) if ending else plain(content))
+        is_file, packed = way == "file", PACKERS[ending](content)
         names = ("chunk_lines", "batch_tokens", "max_pieces")
         options: list[Any] = ["--run", run.path, "--device", "cpu", *SHORT]
         for name, size in zip(names, sizes, strict=True):
             options += ["--set", f"translate.{name}={size}"]
-        options += {"text": [], "scores": ["--scores"], "n-best": ["--n-best", 2]}[form]
+        options += {"text": list[Any](), "scores": ["--scores"], "n-best": ["--n-best", 2]}[form]
         if is_file:
-            path = tmp_path / ("in.gz" if way == "gzip file" else "in")
-            path.write_bytes(gzip.compress(content, 1) if way == "gzip file" else content)
+            path = tmp_path / f"in{ending}"
+            path.write_bytes(packed)
             options.append(path)
         if to_file:
             options += ["--output", tmp_path / "out"]
-        with sent(b"" if is_file else content, tmp_path, through_pipe=way == "pipe") as stdin:
+        with sent(b"" if is_file else packed, tmp_path, through_pipe=way == "pipe") as stdin:
             ended = call("translate", *options, stdin=stdin)
         assert ended.code == 0, ended.err
         assert not to_file or ended.out == b""
@@ -142,7 +159,7 @@ def test_translate_in_chunks_and_batches_of_any_size(tier: str, runs: list[RunFo
 
     @given(content=numbered(8, 10), run=st.sampled_from(runs), one=sizes, other=sizes)
     def check(content: bytes, run: RunFolder, one: tuple[int, int], other: tuple[int, int]) -> None:
-        assume(not content.startswith(GZIP))
+        assume(plain(content))
         first, second = answered(content, run, *one), answered(content, run, *other)
         assert len(first) == len(second) == 8
         for (score, text), (other_score, other_text) in zip(first, second, strict=True):

@@ -2,6 +2,8 @@
 
 from hypothesis import strategies as st
 
+from nmtkit.corpus.archives import archive_of_files, packing_of
+
 WORDS = ["the dog", " sees a bird today", ".", "a", " ", "größe", "der alte bäcker", "Ω", "汉字。", "1,000.50", "don't"]
 
 CHARACTERS = [
@@ -24,6 +26,7 @@ CHARACTERS = [
     *"▁▅⁇",
     *("<s>", "</s>", "<pad>", "<unk>", "<0x0A>", "<", "@@ ", "##"),
     *("[red]", "[/]", "\\", "%s", "{0}", '"', "'", "&amp;", "$x$"),
+    *("BZh9", "PK\3\4"),
 ]
 
 NOT_UTF8 = [
@@ -39,10 +42,18 @@ NOT_UTF8 = [
     b"\xf0\x9f\x98",
     "ü\n".encode("utf-16"),
     "a".encode("utf-32-be"),
+    # how packed files and archives begin
     b"\x1f\x8b\x08",
+    b"\xfd7zXZ\x00",
+    b"\x28\xb5\x2f\xfd",
 ]
 
 _FRAGMENTS = [word.encode() for word in WORDS + CHARACTERS] + NOT_UTF8
+
+
+def plain(content: bytes) -> bool:
+    """Tell whether a file of this content is taken as it is."""
+    return packing_of(content[:16]) is None and not archive_of_files(content[:512])
 
 
 def fragments() -> st.SearchStrategy[bytes]:

@@ -1,13 +1,20 @@
 """nmtkit in processes of its own, left alone or struck by a signal."""
 
 import json
+import os
+import secrets
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 STRIKER = Path(__file__).with_name("striker.py")
+MARK = "NMTKIT_TEST_MARK"
+"""A variable of the environment by which a test knows the processes that come of the one it started."""
 
 
 class Moment(NamedTuple):
@@ -17,6 +24,15 @@ class Moment(NamedTuple):
     place: str
     count: int = 1
 
+
+SMALL_STEPS = (
+    "nmtkit.corpus.reader:ParallelText.blocks.__defaults__=[1000]",
+    "nmtkit.corpus.cleaning:BLOCKS_PER_STEP=2",
+    "nmtkit.data.packing:BLOCKS_PER_STEP=2",
+)
+"""Constants that let a preparation take the 200 pairs of a toy corpus in eight blocks, and commit every second."""
+ALWAYS_WORKERS = "nmtkit.commands.prepare_text:BYTES_FOR_PROCESSES=0"
+"""A constant that lets worker processes work on any text."""
 
 NEVER = Moment("before", "nmtkit.cli:main", -1)
 
@@ -34,15 +50,21 @@ def run(*arguments: str) -> Ended:
     return _ended([sys.executable, "-m", "nmtkit", *arguments])
 
 
-def struck(number: signal.Signals, moment: Moment, *arguments: str) -> Ended:
-    """Run nmtkit in a process that sends itself a signal."""
+def struck(
+    number: signal.Signals, moment: Moment, *arguments: str, put: Sequence[str] = (), group: bool = False
+) -> Ended:
+    """Run nmtkit, with other values of some constants, in a process that sends itself a signal, or all its group.
+
+    Returns once it has ended, and all processes that it started.
+    """
     what, place, count = moment
-    return _ended([sys.executable, str(STRIKER), number.name, what, place, str(count), *arguments])
+    options = [*(word for setting in put for word in ("--put", setting)), *(["--group"] if group else [])]
+    return _ended([sys.executable, str(STRIKER), *options, number.name, what, place, str(count), *arguments])
 
 
-def count_operations(folder: Path, *arguments: str) -> int:
+def count_operations(folder: Path, *arguments: str, put: Sequence[str] = ()) -> int:
     """Run nmtkit and return how often it opened, renamed or removed a file of a folder."""
-    ended = struck(signal.SIGKILL, Moment("file", str(folder), 0), *arguments)
+    ended = struck(signal.SIGKILL, Moment("file", str(folder), 0), *arguments, put=put)
     assert ended.code == 0, ended.said
     return int(ended.out)
 
@@ -91,5 +113,28 @@ class Forked:
 
 
 def _ended(command: list[str]) -> Ended:
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300)
+    mark = secrets.token_hex(8)
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,  # and so it waits for all that write there
+        check=False,
+        timeout=300,
+        env={**os.environ, MARK: mark},
+        start_new_session=True,
+    )
+    limit = time.monotonic() + 30
+    while marked(mark):
+        assert time.monotonic() < limit, "a process outlived the one that started it"
+        time.sleep(0.01)
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def marked(mark: str) -> list[Path]:
+    """Return the processes, in /proc, with a mark in their environment; those that have ended have none."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes():
+                found.append(process)
+    return found

@@ -10,6 +10,9 @@
                          many there were is written to stdout
     later SECONDS        so much later, from another thread
 
+Words before these: `--put MODULE:NAME=JSON` gives a constant another value, a list as a tuple; `--group` sends the
+signal to all processes of its group, as a terminal does.
+
 The product has no hooks for this: functions are replaced in their modules, files and imports watched by an audit hook.
 
 With `serve` for its only argument it imports what training needs, then reads a line of JSON for each such process,
@@ -54,24 +57,33 @@ HALVES: dict[str, tuple[str, Callable[[tuple[Any, ...]], Any]]] = {
 class Countdown:
     """Sends the signal at the COUNT-th tick."""
 
-    def __init__(self, number: int, count: int) -> None:
-        self._number, self._left = number, count
+    def __init__(self, number: int, count: int, *, group: bool = False) -> None:
+        self._number, self._left, self._group = number, count, group
         self.ticks = 0
 
     def tick(self) -> None:
         """Count one."""
         self.ticks += 1
         self._left -= 1
-        if self._left == 0:
+        if self._left == 0 and self._group:
+            os.killpg(0, self._number)
+        elif self._left == 0:
             os.kill(os.getpid(), self._number)
 
 
-def replace(place: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Put a changed function in the place of MODULE:NAME, where NAME may be CLASS.NAME."""
+def replace(place: str, change: Callable[[Any], Any]) -> None:
+    """Put something changed, mostly a function, in the place of MODULE:NAME, where NAME may be CLASS.NAME."""
     module, _, name = place.partition(":")
     *path, last = name.split(".")
     owner = functools.reduce(getattr, path, importlib.import_module(module))
     setattr(owner, last, change(getattr(owner, last)))
+
+
+def put(setting: str) -> None:
+    """Give the constant of MODULE:NAME=JSON its value."""
+    place, _, value = setting.partition("=")
+    content = json.loads(value)
+    replace(place, lambda _: tuple(content) if isinstance(content, list) else content)
 
 
 def before(countdown: Countdown, place: str) -> None:
@@ -214,9 +226,16 @@ def forked(output: Path, arguments: list[str]) -> int:
 
 def strike(arguments: list[str]) -> None:
     """Arm, then run nmtkit with the remaining arguments."""
+    group = False
+    while arguments[0].startswith("--"):
+        if arguments[0] == "--group":
+            group, arguments = True, arguments[1:]
+        else:
+            put(arguments[1])
+            arguments = arguments[2:]
     number, moment, place, count = arguments[:4]
     sys.argv = ["nmtkit", *arguments[4:]]
-    countdown = Countdown(signal.Signals[number], int(count))
+    countdown = Countdown(signal.Signals[number], int(count), group=group)
     MOMENTS[moment](countdown, place)
     try:
         runpy.run_module("nmtkit", run_name="__main__", alter_sys=True)

@@ -12,7 +12,7 @@ import pytest
 from toy.corpora import write_project
 from toy.projects import Project
 
-from kills.processes import Ended, Forked, Moment, run, struck
+from kills.processes import NEVER, SMALL_STEPS, Ended, Forked, Moment, struck
 from kills.trainings import Reference, arguments, assert_nothing_half, assert_same_end, finish
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -246,12 +246,20 @@ def wait_for_line(folder: Path, process: "subprocess.Popen[bytes]") -> bool:
 
 PREPARING = {
     "reading": Moment("before", "nmtkit.commands.prepare:describe"),
-    "cleaning": Moment("before", "nmtkit.corpus.cleaning:KeptPair", 150),
-    "learning": Moment("before", "nmtkit.corpus.spool:KeptPair", 100),
-    "between the two vocabularies": Moment("before", "pathlib:Path.replace", 4),
+    "cleaning": Moment("before", "nmtkit.corpus.cleaning:append_block", 4),
+    "a step of cleaning is flushed, not committed": Moment("before", "pathlib:Path.replace", 2),
+    "looking for duplicates": Moment("before", "nmtkit.corpus.cleaning:first_only"),
+    "reading what is learned from": Moment("before", "nmtkit.corpus.spool:read_block", 5),
+    "learning": Moment("before", "sentencepiece:SentencePieceTrainer.train"),
+    "between the two vocabularies": Moment("before", "pathlib:Path.replace", 9),
     "packing": Moment("after", "nmtkit.data.store:PairWriter.write"),
-    "one packed file of four has its name": Moment("after", "pathlib:Path.replace", 7),
-    "before the last manifest": Moment("before", "pathlib:Path.replace", 20),
+    "a step of packing is flushed, not committed": Moment("before", "pathlib:Path.replace", 13),
+    "one packed file of seven has its name": Moment("after", "pathlib:Path.replace", 16),
+    "packing the development set": Moment("before", "pathlib:Path.replace", 27),
+    "before the plan": Moment("before", "nmtkit.commands.prepare_stages:plan_batches"),
+    "throwing away what is not needed any more": Moment("within", "shutil:rmtree", 3),
+    "between the two reports": Moment("before", "pathlib:Path.replace", 34),
+    "before the last manifest": Moment("before", "pathlib:Path.replace", 35),
 }
 
 
@@ -264,14 +272,14 @@ def test_a_preparation_stopped_in_a_phase_goes_on(
     project = Project(tmp_path / "project")
     write_project(project.folder)
     command = ["prepare", "--config", str(project.file)]
-    ended = struck(number, PREPARING[phase], *command)
+    ended = struck(number, PREPARING[phase], *command, put=SMALL_STEPS)
     assert "Traceback" not in ended.said, ended.said
     if phase == "learning":  # C++ that does not listen to Python: the signal ends the process
         assert ended.code == -number
     else:
         assert (ended.code, said_last(ended)) == (128 + number, f"nmtkit: {WORDS[number]}")
         assert not list(project.folder.rglob("*.tmp"))
-    assert run(*command).code == 0
+    assert struck(number, NEVER, *command, put=SMALL_STEPS).code == 0
     assert contents(project.run.data) == contents(prepared.run.data)
 
 

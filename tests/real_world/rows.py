@@ -236,7 +236,7 @@ SCORING = [
     *of_pairs("trained", "score", "test", 20),
     *of_run("score", UNUSABLE),
     *of_vocabulary("score"),
-    Row("trained", "score", "disk full", full("test.average.txt"),
+    Row("trained", "score --checkpoint average", "disk full", full("test.average.txt"),
         ("run/translations/test.average.txt: No space left on device; free some space",)),
     Row("trained", "score", "translations a file", holding(b"", "run/translations"),
         ("run/translations cannot be written (File exists)", "nmtkit translate --output")),

@@ -1,5 +1,6 @@
 """Scene: a project in the working directory, with what is broken in it and what must be found afterwards."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,8 @@ Nmt = Callable[..., tuple[int, str, str]]
 
 TOUCHED = {"run/run.lock", "run/train.log"}
 """What a command that fails may leave behind beside what it found."""
+UNFINISHED = "run/data/.unfinished"
+"""What a preparation that fails leaves for the next one, which alone looks there."""
 
 
 class Scene(NamedTuple):
@@ -81,8 +84,30 @@ def check_nothing_half_written(scene: Scene, before: Files) -> None:
     changed -= {name for name in changed if after.get(name, b"") is None}  # folders
     if "run/data/manifest.json" in changed:
         assert not load_manifest(scene.run.manifest).fingerprint  # train refuses it
-        changed = {name for name in changed if not name.startswith("run/data/")}
+        changed = {name for name in changed if not name.startswith("run/data/")} - check_reports(scene, changed)
+    changed = {name for name in changed if not name.startswith(f"{UNFINISHED}/")}
     assert changed <= TOUCHED, changed
+
+
+def check_reports(scene: Scene, changed: set[str]) -> set[str]:
+    """See that reports that came before the last manifest are whole, and return their names."""
+    reports = changed & {"run/prepare.json", "run/report.html"}
+    for name in reports:
+        content = scene.disk.read(scene.path(name))
+        if name.endswith(".json"):
+            assert json.loads(content)["fingerprint"]
+        else:
+            assert content.endswith(b"</html>\n")
+    return reports
+
+
+def check_training_refuses(nmt: Nmt, settings: str = "") -> None:
+    """See that training does not take what a preparation with some settings left for whole."""
+    code, out, err = nmt(f"train{settings}")
+    check_message(code, out, err)
+    assert code == 1
+    unfinished = "nmtkit: error: run/data holds no data prepared to the end; run `nmtkit prepare` for this run folder\n"
+    assert err == unfinished or (settings and "nmtkit: error: run/data was prepared with other settings:\n" in err), err
 
 
 # What is broken. Each function returns what breaks a scene.

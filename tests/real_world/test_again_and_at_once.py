@@ -13,7 +13,7 @@ import pytest
 from toy.projects import Project, same
 
 from nmtkit.run_lock import RunLock
-from real_world.scene import Nmt, Scene, check_message
+from real_world.scene import UNFINISHED, Nmt, Scene, check_message, check_training_refuses
 
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes | None]]:
@@ -55,12 +55,13 @@ def test_a_vocabulary_too_large_names_the_size_that_succeeds_next(
     check_message(code, out, err)
     assert code == 1
     assert "prepare.segmenter.vocabulary_size = 9000 is too large: the " in err
-    assert sorted(path.name for path in here.run.data.iterdir()) == ["manifest.json"]
-    assert nmt("train")[0] == 1
+    assert sorted(path.name for path in here.run.data.iterdir()) == [".unfinished", "manifest.json"]
+    check_training_refuses(nmt)
     sizes = [int(size) for size in re.findall(r"; set it to (\d+) or less", err)]
     code, _, err = nmt(f"{command}{min(sizes)}")
     assert code == 0, err
     assert f"{min(sizes)} pieces" in err
+    assert not here.path(UNFINISHED).exists()
 
 
 @pytest.mark.parametrize("command", ["prepare --set prepare.max_pieces=40", "train", "average --last 1"])
@@ -124,8 +125,10 @@ def test_a_pipe_that_is_closed_behind_the_first_line(scene: Callable[[str], Scen
 
 
 INTERRUPTED = {
-    "prepare": ("raw", "nmtkit.commands.prepare_stages.write_spool"),
-    "prepare, packing": ("raw", "nmtkit.commands.prepare_stages.pack"),
+    "prepare": ("raw", "nmtkit.commands.prepare_text.clean_into"),
+    "prepare, cleaning": ("raw", "nmtkit.corpus.cleaning.append_block"),
+    "prepare, packing": ("raw", "nmtkit.commands.prepare_stages.pack_into"),
+    "prepare, packed": ("raw", "nmtkit.commands.prepare_stages.side_report"),
     "train": ("prepared", "nmtkit.commands.train.open_data"),
     "translate in -o out": ("trained", "nmtkit.api.load_model"),
     "score": ("trained", "nmtkit.commands.score.write_text"),
@@ -136,7 +139,7 @@ INTERRUPTED = {
 
 @pytest.mark.parametrize("command", INTERRUPTED)
 def test_ctrl_c_ends_every_command_and_the_same_command_goes_on(
-    command: str, scene: Callable[[str], Scene], nmt: Nmt, monkeypatch: pytest.MonkeyPatch
+    command: str, scene: Callable[[str], Scene], nmt: Nmt, monkeypatch: pytest.MonkeyPatch, prepared: Project
 ) -> None:
     stage, moment = INTERRUPTED[command]
     command = command.partition(",")[0]
@@ -150,8 +153,17 @@ def test_ctrl_c_ends_every_command_and_the_same_command_goes_on(
         code, out, err = nmt(f"{command} -q")
     assert (code, out, err) == (130, "", "nmtkit: interrupted\n")
     assert not list(here.folder.rglob("*.tmp"))
+    if command == "prepare":
+        check_training_refuses(nmt)
     code, _, err = nmt(command)
     assert code == 0, err
+    assert not here.path(UNFINISHED).exists()
+    if command == "prepare":
+        assert files_in(here.run.data) == files_in(prepared.run.data)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from toy.corpora import write_project
 from toy.projects import Project, same
 
-from real_world.scene import Nmt, Scene, check_message, check_nothing_half_written
+from real_world.scene import Nmt, Scene, check_message, check_nothing_half_written, check_training_refuses
 
 CHANGED = "prepare --set prepare.max_pieces=40 --set prepare.segmenter.vocabulary_size=90"
 """Makes everything anew that was prepared before."""
@@ -50,6 +50,9 @@ def test_the_disk_fills_up_at_any_step_of_a_preparation(
         if room + 1 < steps:  # behind the last step but one, everything is whole
             check_nothing_half_written(here, before)
         here.disk.repair()
+        if room + 1 < steps:
+            check_training_refuses(nmt, command.removeprefix("prepare"))
+            (here.run.log).unlink(missing_ok=True)
         assert nmt(command)[0] == 0
         assert here.files().keys() == undisturbed.keys()
         for name, content in undisturbed.items():

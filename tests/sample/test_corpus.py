@@ -9,7 +9,8 @@ from itertools import combinations
 import pytest
 import sacrebleu
 
-from nmtkit.corpus.filters import DuplicateConfig, LengthConfig, OverlapConfig, RatioConfig
+from nmtkit.corpus.filters import FilterContext, Filters
+from nmtkit.corpus.settings import PrepareConfig
 from nmtkit.sample import LABELS, PHENOMENA, Sample, files_of, generate
 from nmtkit.sample.corpus import HELD_OUT, RULES, held_out, tokens
 from nmtkit.sample.draw import Draw, NoWordError
@@ -108,10 +109,13 @@ def test_every_sentence_is_well_written(sample):
 
 
 def test_the_usual_filters_drop_next_to_nothing(sample):
-    for config in (LengthConfig(), RatioConfig(), DuplicateConfig(), OverlapConfig()):
-        keep = config.build([one.pair for one in (*sample.dev, *sample.test)])
-        dropped = sum(not keep(one.pair) for one in sample.train)
-        assert dropped <= 30
+    held_out = [one.pair for one in (*sample.dev, *sample.test)]
+    filters = Filters(PrepareConfig().filters, FilterContext("en", "de", held_out))
+    pairs = [one.pair for one in sample.train]
+    for keep in filters.alone.values():
+        assert sum(not keep(pair) for pair in pairs) <= 30
+    for duplicates in filters.duplicates.values():
+        assert len(pairs) - len({duplicates.key(pair) for pair in pairs}) <= 30
 
 
 def test_one_english_sentence_has_one_german():

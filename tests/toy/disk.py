@@ -93,7 +93,7 @@ class Disk:
     def _open(self, path: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
         match = _TEMPORARY.fullmatch(path.name)
         fault = self._faults.get(match[1] if match else path.name)
-        writes = not mode.startswith("r")
+        writes = mode.startswith(("w", "a", "x")) or "+" in mode
         if writes:
             self._refuse(path)
             self._step(path)

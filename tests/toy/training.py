@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from nmtkit.data.epochs import Batches
+from nmtkit.data.mixing import CorpusRange
 from nmtkit.data.store import PairStore, Sentences
 from nmtkit.log import Log
 from nmtkit.models.base import Model
@@ -18,7 +20,7 @@ from nmtkit.training.reporting import Reporter
 from nmtkit.training.settings import TrainConfig
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState
-from nmtkit.training.trainer import Learner, Trainer, Workplace
+from nmtkit.training.trainer import Learner, Material, Trainer, Workplace
 from nmtkit.training.validation import Validator
 from toy.models import VOCABULARY, random_sentences
 
@@ -29,7 +31,9 @@ WIDTH_16 = TransformerConfig(encoder_layers=1, decoder_layers=1, width=16, feed_
 def sentences(ids: Sequence[Sequence[int]]) -> Sentences:
     """Return sentences held in memory."""
     offsets = np.cumsum([0, *map(len, ids)], dtype=np.int64)
-    return Sentences(np.concatenate([np.asarray(each, np.int64) for each in ids]), offsets)
+    return Sentences(
+        np.concatenate([np.asarray(each, np.int64) for each in ids]), offsets, np.diff(offsets).astype(np.int32)
+    )
 
 
 def random_pairs(count: int, seed: int = 0, longest: int = 9) -> PairStore:
@@ -68,9 +72,10 @@ def make_trainer(
     model = model or model_config.build(VOCABULARY, VOCABULARY)
     log, run = Log("quiet"), RunFolder(folder)
     reporter = Reporter(log, run, config.stop, every=config.log_every, tensorboard=False)
+    whole = [CorpusRange(0, len(pairs))]
     return Trainer(
         Learner(model, config.optimizer.build(model.parameters()), model_config.width),
-        pairs,
+        Material(pairs, Batches(pairs.source.lengths, pairs.target.lengths, whole, config.batch, seed=config.seed)),
         validator,
         config,
         state=state or TrainingState(),

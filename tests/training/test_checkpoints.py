@@ -16,12 +16,11 @@ from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.metrics.base import Score
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder
-from nmtkit.training.averaging import average, choose_last
+from nmtkit.training.averaging import average, choose_last, mean_weights, write_average
 from nmtkit.training.checkpoints import (
     average_is_current,
     check_vocabularies,
     checkpoint_folders,
-    find_weights,
     load_optimizer,
     load_weights,
     newest_resumable,
@@ -30,6 +29,7 @@ from nmtkit.training.checkpoints import (
     read_state,
     save_checkpoint,
 )
+from nmtkit.training.choice import find_weights
 from nmtkit.training.optimizers import AdamConfig
 from nmtkit.training.settings import CheckpointConfig
 from nmtkit.training.state import TrainingState
@@ -309,6 +309,20 @@ def test_weights_are_found_by_name(bench: Bench) -> None:
     average(bench.run, choose_last(bench.run, 2, pytest.fail))
     for which in ("auto", "average"):
         assert find_weights(bench.run, which).parent.name == "average"
+
+
+@pytest.mark.parametrize(
+    ("value", "taken"), [(30.0, "average"), (SCORES[2], "average"), (1.0, "00000002"), (None, "average")]
+)
+def test_an_average_that_is_worse_than_the_best_is_not_taken(bench: Bench, value: float | None, taken: str) -> None:
+    for update, score in SCORES.items():
+        bench.save(update, score)
+    chosen = choose_last(bench.run, 2, pytest.fail)
+    score = chosen[-1].state.current_score
+    means = mean_weights([checkpoint.folder / WEIGHTS for checkpoint in chosen])
+    write_average(bench.run, chosen, means, None if value is None else score._replace(value=value))
+    assert find_weights(bench.run, "auto").parent.name == taken
+    assert find_weights(bench.run, "average").parent.name == "average"
 
 
 def test_an_average_that_training_left_behind_is_not_taken(bench: Bench) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from toy.projects import Project
 
 from nmtkit.data.batching import PlanSummary
+from nmtkit.data.epochs import Progress
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.reporting import Reporter, UpdateResult
@@ -20,7 +21,9 @@ from nmtkit.training.state import TrainingState
 
 def result(total: float, nll: float, source: int, target: int, padding: float, norm: float = 1.0) -> UpdateResult:
     positions = round((source + target) / (1 - padding))
-    return UpdateResult(total, nll, 3, PlanSummary(1, 2, source, target, positions), norm, 0.01)
+    return UpdateResult(
+        total, nll, PlanSummary(3, 1, 2, source, target, positions // 2, positions - positions // 2), norm, 0.01
+    )
 
 
 def write(folder: Path, *results: UpdateResult, every: int = 1, log: Log | None = None) -> list[dict[str, float]]:
@@ -32,7 +35,7 @@ def write(folder: Path, *results: UpdateResult, every: int = 1, log: Log | None 
     reporter.open(state, average_stands=False)
     for each in results:
         state.update += 1
-        reporter.update(each, state, updates_per_epoch=4)
+        reporter.update(each, state, Progress(state.update / 4, 4))
     reporter.close()
     return [json.loads(line) for line in run.metrics.read_text().splitlines()]
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from nmtkit.data.batching import Budget
+from nmtkit.data.position import Leg, Position
 from nmtkit.metrics.base import Score
 from nmtkit.training.state import TrainingState
 
@@ -17,7 +19,9 @@ def perplexity(value: float) -> Score:
 
 
 def test_json_and_back() -> None:
-    state = TrainingState(update=7, epoch=1, updates_in_epoch=2, pairs=90, seconds=1.25, skipped=1)
+    position = Position(1, (1.0, 0.5), 40, 20, 9, 77, (Leg(Budget(400, 200), 2), Leg(Budget(300, 300), 1)))
+    state = TrainingState(update=7, position=position, pairs=90, seconds=1.25, skipped=1)
+    assert (state.epoch, state.position.seen) == (1, 49)
     state.record_score(bleu(12.5), counts=True)
     assert TrainingState.from_json(json.loads(json.dumps(state.to_json()))) == state
     assert TrainingState.from_json(TrainingState().to_json()) == TrainingState()
@@ -32,7 +36,8 @@ def test_json_and_back() -> None:
             for wrong in (
                 {"more": 1},
                 {"update": "8"},
-                {"epoch": None},
+                {"position": None},
+                {"position": {**Position().to_json(), "begin": 1.0}},
                 {"pairs": -1},
                 {"seconds": True},
                 {"best": {**perplexity(1.0)._asdict(), "value": "1"}},

@@ -65,6 +65,15 @@ def translator(segmenter: Segmenter, **settings: object) -> LineTranslator:
     return LineTranslator(Recording(segmenter.size), segmenter, segmenter, normalize, config)
 
 
+def test_the_text_of_every_hypothesis_is_restored(segmenter: Segmenter) -> None:
+    plain = translator(segmenter)
+    restored = translator(segmenter)
+    restored.restore = lambda text: f"<{text}>\tx"
+    lines = ["the dog sees a bird .", "", "the old fox hears every fish today . " * 12]
+    expected = [[f"<{best.text}> x" for best in hypotheses] for hypotheses in plain.hypotheses(lines)]
+    assert [[best.text for best in hypotheses] for hypotheses in restored.hypotheses(lines)] == expected
+
+
 def check_text(text: str) -> None:
     assert len(f"{text}\n".splitlines()) == 1
     assert "\t" not in text

@@ -1,0 +1,131 @@
+"""Markup of the report page: text made harmless and visible, numbers that name their place in prepare.json."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import Any
+
+from nmtkit.commands.prepare_suspicions import percent
+from nmtkit.corpus.filters.scripts import scripts_of
+
+_JOINERS = "\u200c\u200d"
+"""They spell words and hold emoji together; by themselves they show nothing and move nothing."""
+_RIGHT_TO_LEFT = frozenset(
+    ("Arabic", "Arab", "Hebrew", "Hebr", "Thaana", "Thaa", "Syriac", "Syrc", "Nko", "Nkoo", "Adlam")
+)
+
+
+class Part:
+    """A part of the content, which knows where it stands in it (a JSON pointer, RFC 6901)."""
+
+    def __init__(self, value: Any, path: str = "") -> None:
+        self.value, self.path = value, path
+
+    def __getitem__(self, key: str | int) -> "Part":
+        name = str(key).replace("~", "~0").replace("/", "~1")
+        return Part(self.value[key], f"{self.path}/{name}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.value
+
+    def __iter__(self) -> Iterator["Part"]:
+        """Yield the parts of a list."""
+        return (self[place] for place in range(len(self.value)))
+
+    def items(self) -> Iterator[tuple[str, "Part"]]:
+        """Yield the names of a table with their parts."""
+        return ((name, self[name]) for name in self.value)
+
+    @property
+    def number(self) -> str:
+        """The markup of a whole number."""
+        return self._data(f"{self.value:,}")
+
+    @property
+    def percent(self) -> str:
+        """The markup of a share."""
+        return self._data(percent(self.value))
+
+    def _data(self, shown: str) -> str:
+        return f'<data value="{self.value}" data-at="{escape(self.path)}">{escape(shown)}</data>'
+
+
+def visible(text: str) -> str:
+    """Return text as markup in which nothing acts: markup is escaped, what shows nothing is named (U+202E)."""
+    return "".join(escape(run) if not hidden else _named(hidden) for run, hidden in _runs(text))
+
+
+def _runs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what is printed, and each character that is not, as (printed, "") or ("", character)."""
+    begin = 0
+    for place, character in enumerate(text):
+        if not character.isprintable() and character not in _JOINERS:
+            if begin < place:
+                yield text[begin:place], ""
+            yield "", character
+            begin = place + 1
+    if begin < len(text):
+        yield text[begin:], ""
+
+
+def _named(character: str) -> str:
+    name = unicodedata.name(character, "")
+    title = f' title="{escape(name)}"' if name else ""
+    return f'<span class="hidden"{title}>U+{ord(character):04X}</span>'
+
+
+def name(text: str) -> str:
+    """Return the markup of a name: whatever it holds, what stands around it keeps its order."""
+    return f"<bdi>{visible(text)}</bdi>"
+
+
+def sentence(text: str, language: str) -> str:
+    """Return the markup of a sentence of a language."""
+    return f'<bdi class="sentence" {_language(language)}>{visible(text)}</bdi>'
+
+
+def word(text: str, language: str) -> str:
+    """Return the markup of a word or piece of a language."""
+    return f"<bdi {_language(language)}>{visible(text)}</bdi>"
+
+
+def pieces(parts: Sequence[str], ids: Sequence[int], language: str) -> str:
+    """Return the markup of pieces with their ids below."""
+    both = zip(parts, ids, strict=True)
+    chips = "".join(f"<span><bdi>{visible(piece)}</bdi><small>{id_}</small></span>" for piece, id_ in both)
+    return f'<div class="pieces" {_language(language)}>{chips}</div>'
+
+
+def _language(language: str) -> str:
+    direction = "rtl" if _RIGHT_TO_LEFT & set(scripts_of(language)) else "ltr"
+    known = f'lang="{escape(language)}" ' if re.fullmatch(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", language) else ""
+    return f'{known}dir="{direction}"'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text: int = 1) -> str:
+    """Return a table of markup; its first `text` columns hold text, the others numbers."""
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        kinds = ["" if place < text else ' class="number"' for place in range(len(row))]
+        return "".join(f"<{tag}{kind}>{cell}</{tag}>" for kind, cell in zip(kinds, row, strict=True))
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>\n" for row in rows)
+    top = f"<thead><tr>{cells(head, 'th')}</tr></thead>\n" if head else ""
+    return f'<div class="wide"><table>{top}<tbody>\n{body}</tbody></table></div>\n'
+
+
+def bar(share: float, kind: str = "") -> str:
+    """Return a bar of a share of its width."""
+    return f'<span class="bar {kind}"><span style="width:{100 * share:.2f}%"></span></span>'
+
+
+def folded(summary: str, content: str, *, opened: bool = False) -> str:
+    """Return content that a click shows."""
+    state = ' open="open"' if opened else ""
+    return f"<details{state}><summary>{summary}</summary>\n{content}</details>\n"
+
+
+def section(anchor: str, title: str, content: str) -> str:
+    """Return a part of the page under a title."""
+    return f'<section id="{anchor}">\n<h2>{title}</h2>\n{content}</section>\n'
