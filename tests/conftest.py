@@ -1,6 +1,7 @@
 """Fixtures that several folders of tests share."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from nmtkit.log import Log
 # A test never asserts a time.
 settings.register_profile("nmtkit", deadline=None)
 settings.load_profile("nmtkit")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every process that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Threads do nothing for models of width 16 but wait for each other, many times as long where the cores are busy.
 torch.set_num_threads(1)
