@@ -25,7 +25,7 @@ PHASES = {
     "epoch: gradients are there, no step is made": Moment("before", "torch.optim:Adam.step", 5),
     "epoch: the step is made, the position not moved": Moment("after", "torch.optim:Adam.step", 7),
     "epoch: at its end": Moment("after", f"{TRAINER}:Trainer._advance", 5),
-    "epoch: the next is being planned": Moment("before", f"{TRAINER}:plan_epoch", 3),
+    "epoch: the next is being planned": Moment("before", "nmtkit.data.epochs:Batches._window", 3),
     "records: half a line": Moment("half", "record", 3),
     "records: half a line of a validation": Moment("half", "record", 8),
     "records: the last of them, of the average": Moment("half", "record", 12),
