@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from nmtkit.corpus.pieces import CONTROLS, SPACE, tag_piece
-from nmtkit.corpus.segmenters import CharactersConfig, LearnedConfig
+from nmtkit.corpus.segmenters import LearnedConfig, SizedConfig
 from nmtkit.errors import DataError
 
 LONGEST_LINE = 16_384
@@ -169,7 +169,7 @@ class WordSample(Sample):
         return counts
 
 
-def too_large(config: LearnedConfig, largest: int, of: str) -> DataError:
+def too_large(config: SizedConfig, largest: int, of: str) -> DataError:
     """Return what there is to say about a vocabulary that the text cannot fill."""
     return DataError(
         f"prepare.segmenter.vocabulary_size = {config.vocabulary_size} is too large: {of} yields at most {largest} "
@@ -177,7 +177,7 @@ def too_large(config: LearnedConfig, largest: int, of: str) -> DataError:
     )
 
 
-def too_small(config: LearnedConfig, characters: int, tags: Sequence[str], of: str) -> DataError:
+def too_small(config: SizedConfig, characters: int, tags: Sequence[str], of: str) -> DataError:
     """Return what there is to say about a vocabulary that cannot hold even all characters."""
     named = len(config.symbols) + len(tags)
     parts = [f"{len(CONTROLS)} control ids"]
@@ -191,6 +191,6 @@ def too_small(config: LearnedConfig, characters: int, tags: Sequence[str], of: s
     )
 
 
-def special_pieces(config: LearnedConfig | CharactersConfig, tags: Sequence[str]) -> int:
+def special_pieces(config: LearnedConfig, tags: Sequence[str]) -> int:
     """Return how many pieces are not learned."""
     return len(CONTROLS) + len(tags) + len(config.symbols) + (256 if config.byte_fallback else 0)

@@ -62,36 +62,6 @@ class Segmenter(ABC):
         )
 
 
-def _joint() -> bool:
-    joint: bool = Field(True, description="One vocabulary for both languages, learned from both sides.")
-    return joint
-
-
-def _byte_fallback() -> bool:
-    fallback: bool = Field(True, description="Spell characters without a piece in bytes: nothing is lost.")
-    return fallback
-
-
-def _character_coverage() -> float:
-    coverage: float = Field(
-        1.0,
-        gt=0.98,
-        le=1,
-        description="Share of the characters of the corpus that get a piece; 0.9995 for Chinese, Japanese.",
-    )
-    return coverage
-
-
-def _sample_size() -> int:
-    size: int = Field(
-        10_000_000,
-        ge=2,
-        description="Lines drawn, with a fixed seed, to learn the vocabulary from: half of them of each side. Of text "
-        "too large for the memory, 3 GB, a half, a quarter and so on is taken.",
-    )
-    return size
-
-
 def _symbols() -> tuple[str, ...]:
     symbols: tuple[str, ...] = Field(
         (),
@@ -103,6 +73,30 @@ def _symbols() -> tuple[str, ...]:
 
 
 class LearnedConfig(Section):
+    """What the kinds have in common that learn from the text."""
+
+    joint: bool = Field(True, description="One vocabulary for both languages, learned from both sides.")
+    byte_fallback: bool = Field(True, description="Spell characters without a piece in bytes: nothing is lost.")
+    character_coverage: float = Field(
+        1.0,
+        gt=0.98,
+        le=1,
+        description="Share of the characters of the corpus that get a piece; 0.9995 for Chinese, Japanese.",
+    )
+    sample_size: int = Field(
+        10_000_000,
+        ge=2,
+        description="Lines drawn, with a fixed seed, to learn the vocabulary from: half of them of each side. Of text "
+        "too large for the memory, 3 GB, a half, a quarter and so on is taken.",
+    )
+    symbols: tuple[str, ...] = _symbols()
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report symbols that cannot be."""
+        yield from _symbol_conflicts(self.symbols)
+
+
+class SizedConfig(LearnedConfig):
     """What the kinds of a chosen size have in common."""
 
     vocabulary_size: int = Field(
@@ -111,58 +105,40 @@ class LearnedConfig(Section):
         le=1_000_000,
         description="Pieces, control ids included; of each vocabulary where they are separate.",
     )
-    joint: bool = _joint()
-    byte_fallback: bool = _byte_fallback()
-    character_coverage: float = _character_coverage()
-    sample_size: int = _sample_size()
-    symbols: tuple[str, ...] = _symbols()
 
     @property
     def aim(self) -> str:
         """What is learned, in words."""
         return f"a vocabulary of {self.vocabulary_size:,} pieces"
 
-    def conflicts(self) -> Iterator[Conflict]:
-        """Report symbols that cannot be."""
-        yield from _symbol_conflicts(self.symbols)
 
-
-class BpeConfig(LearnedConfig):
+class BpeConfig(SizedConfig):
     """Byte-pair encoding (Sennrich et al. 2016), by SentencePiece."""
 
     kind: Literal["bpe"] = "bpe"
 
 
-class UnigramConfig(LearnedConfig):
+class UnigramConfig(SizedConfig):
     """Pieces of a unigram language model (Kudo 2018), by SentencePiece."""
 
     kind: Literal["unigram"] = "unigram"
 
 
-class WordPieceConfig(LearnedConfig):
+class WordPieceConfig(SizedConfig):
     """Pieces that raise the likelihood of the corpus most (Schuster and Nakajima 2012; Wu et al. 2016)."""
 
     kind: Literal["wordpiece"] = "wordpiece"
 
 
-class CharactersConfig(Section):
+class CharactersConfig(LearnedConfig):
     """Single characters: as many as the corpus has, or as cover the given share of it."""
 
     kind: Literal["characters"] = "characters"
-    joint: bool = _joint()
-    byte_fallback: bool = _byte_fallback()
-    character_coverage: float = _character_coverage()
-    sample_size: int = _sample_size()
-    symbols: tuple[str, ...] = _symbols()
 
     @property
     def aim(self) -> str:
         """What is learned, in words."""
         return "a vocabulary of characters"
-
-    def conflicts(self) -> Iterator[Conflict]:
-        """Report symbols that cannot be."""
-        yield from _symbol_conflicts(self.symbols)
 
 
 class GivenConfig(Section):
