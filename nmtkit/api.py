@@ -16,6 +16,7 @@ import torch
 from nmtkit.config import Config, load_run_config
 from nmtkit.corpus.normalizers import CountingChain, build_restorer
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
+from nmtkit.corpus.tags import check_tags
 from nmtkit.data.manifest import usual_pieces
 from nmtkit.errors import ConfigError
 from nmtkit.models.base import AutoregressiveModel
@@ -58,7 +59,7 @@ class Translator(LineTranslator):
 
         `device` is "auto" (a GPU where there is one), "cpu", "cuda" or "cuda:1". Raises CheckpointError where
         `run` is no run folder, has no usable checkpoint, or its vocabularies are not those of the checkpoint;
-        ConfigError where the device does not exist.
+        ConfigError where the device does not exist, or the vocabularies have no such tag as the settings ask for.
         """
         folder = RunFolder(Path(run))
         settings = load_run_config(folder)
@@ -71,6 +72,7 @@ class Translator(LineTranslator):
         """Open a run under these settings; `warn` is told of damaged checkpoints."""
         weights = find_weights(run, config.translate.checkpoint, warn)
         segmenters = load_segmenters(run)
+        check_tags({"translate.tag": config.translate.tag}, segmenters.source.tags)
         translator = cls.of(load_model(config, weights, segmenters, device), segmenters, config, device)
         translator.weights = weights
         translator.usual_pieces = usual_pieces(run)

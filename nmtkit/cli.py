@@ -1,13 +1,13 @@
 """The command line: options, help, messages and exit codes. No logic; each command imports its work when it runs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import nmtkit
 from nmtkit.cli_inspect import inspect
-from nmtkit.cli_options import Checkpoint, ConfigFile, Device, Quiet, RunPath, Settings
+from nmtkit.cli_options import Checkpoint, ConfigFile, Device, MaxMinutes, Quiet, RunPath, Settings, as_settings
 from nmtkit.ending import Command, report
 from nmtkit.errors import ConfigError
 
@@ -30,14 +30,6 @@ def _log(quiet: bool | None) -> "Log":
     if quiet is None:
         return Log()
     return Log("quiet" if quiet else "verbose")
-
-
-def _aliases(**settings: Any) -> list[str]:
-    """Return the settings that were given by options of their own (a__b for a.b), as `--set` would give them."""
-    from nmtkit.toml import inline
-
-    given = {name.replace("__", "."): value for name, value in settings.items() if value is not None}
-    return [f"{key}={inline(value)}" for key, value in given.items()]
 
 
 def _version(asked: bool) -> None:
@@ -119,6 +111,12 @@ def train(
     config: ConfigFile = None,
     run: RunPath = None,
     settings: Settings = None,
+    max_minutes: MaxMinutes = None,
+    profile: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Train nothing: print where the time of N updates goes, and how fast."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --profile: write JSON.")] = False,
     device: Device = "auto",
     quiet: Quiet = None,
 ) -> None:
@@ -128,7 +126,14 @@ def train(
     """
     from nmtkit.config import to_train
 
-    place = to_train(config, run, settings or ())
+    if as_json and profile is None:
+        raise ConfigError("--json: goes with --profile N; a training writes its figures to RUN/metrics.jsonl")
+    place = to_train(config, run, [*(settings or ()), *as_settings(train__stop__minutes=max_minutes)])
+    if profile is not None:
+        from nmtkit.commands.train_profile import profile as run_profile
+
+        run_profile(place.config, place.run, _log(quiet), updates=profile, device=device, as_json=as_json)
+        return
     from nmtkit.commands.train import train as run_train
 
     run_train(place.config, place.base, place.run, _log(quiet), device=device)
@@ -151,6 +156,9 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
         int | None, typer.Option(metavar="N", help="Translations written for each line, as NUMBER TAB SCORE TAB TEXT.")
     ] = None,
     length_penalty: Annotated[float | None, typer.Option(metavar="ALPHA", help="0 prefers short translations.")] = None,
+    tag: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Put before each source; one of the tags of training.")
+    ] = None,
     batch_tokens: Annotated[int | None, typer.Option(metavar="N", help="Tokens computed at once.")] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write score and translation, TAB between.")] = False,
     strict: Annotated[
@@ -166,11 +174,12 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
     """
     from nmtkit.config import to_use
 
-    aliases = _aliases(
+    aliases = as_settings(
         translate__checkpoint=checkpoint,
         translate__search__beam=beam,
         translate__search__n_best=n_best,
         translate__search__length_penalty=length_penalty,
+        translate__tag=tag,
         translate__batch_tokens=batch_tokens,
     )
     place = to_use(config, run, [*(settings or ()), *aliases])
@@ -221,7 +230,7 @@ def score(  # noqa: PLR0913, PLR0917
     if as_json and as_table:
         raise ConfigError("--json and --table: one output has one form; give one of them")
     form: Form = "json" if as_json else "table" if as_table else "auto"
-    asked = [*(settings or ()), *_aliases(translate__checkpoint=checkpoint)]
+    asked = [*(settings or ()), *as_settings(translate__checkpoint=checkpoint)]
     if hypotheses is not None and references is not None:
         chosen = to_compare(config, run, asked)
         from nmtkit.commands.score import score_files

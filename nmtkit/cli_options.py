@@ -1,7 +1,7 @@
 """Options that several commands have."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,9 +31,21 @@ Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: aut
 Checkpoint = Annotated[
     str | None, typer.Option(metavar="NAME", help="Weights: auto, average, best, last, or the number of an update.")
 ]
+MaxMinutes = Annotated[
+    float | None,
+    typer.Option(metavar="M", help="Minutes from the first update until all is validated and averaged."),
+]
 Quiet = Annotated[
     bool | None,
     typer.Option(
         "--quiet/--verbose", "-q/-v", help="Say only what must be known / say everything.", show_default=False
     ),
 ]
+
+
+def as_settings(**options: Any) -> list[str]:
+    """Return the settings that were given by options of their own (a__b for a.b), as `--set` would give them."""
+    from nmtkit.toml import inline
+
+    given = {name.replace("__", "."): value for name, value in options.items() if value is not None}
+    return [f"{key}={inline(value)}" for key, value in given.items()]

@@ -38,6 +38,14 @@ class Config(Section):
     translate: TranslateConfig = Field(TranslateConfig(), description="How lines are translated.")
     score: ScoreConfig = Field(ScoreConfig(), description="Which scores are reported.")
 
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags that development and test sets and translations ask for, by their keys; empty where they do not."""
+        dev, test = self.corpus.dev, self.corpus.test
+        asked = {"corpus.dev.tag": dev.tag} if dev else {}
+        asked |= {f"corpus.test[{place}].tag": files.tag for place, files in enumerate(test)}
+        return {**asked, "translate.tag": self.translate.tag}
+
     def conflicts(self) -> Iterator[Conflict]:
         """Report sections that do not fit each other."""
         if self.model.share_embeddings == "all" and not self.prepare.segmenter.joint:
@@ -52,11 +60,12 @@ class Config(Section):
                 'remove train.sampling, or choose "bpe", "unigram" or "wordpiece"',
             )
         longest, tensor = self.prepare.max_pieces, self.train.batch.tokens_per_tensor
-        if longest + 1 > tensor:
+        tagged = any(corpus.tag for corpus in self.corpus.train)
+        if longest + 1 + tagged > tensor:
             yield Conflict(
                 "train.batch.tokens_per_tensor",
-                f"a sentence of prepare.max_pieces = {longest} and its end mark do not fit; "
-                f"give at least {longest + 1}, or lower prepare.max_pieces",
+                f"a sentence of prepare.max_pieces = {longest} and its end mark {'and tag ' if tagged else ''}do not "
+                f"fit; give at least {longest + 1 + tagged}, or lower prepare.max_pieces",
             )
         schedule, stop = self.train.schedule, self.train.stop
         if isinstance(schedule, LinearConfig) and schedule.decay_to < stop.updates:

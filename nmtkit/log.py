@@ -3,19 +3,24 @@
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
+from rich.text import Text
 
 from nmtkit.errors import naming
 
 SECONDS_BETWEEN_LINES = 10.0
 """How often progress is written as a plain line where stderr is no terminal."""
+
+REDRAWN_PER_SECOND = 4
+"""How often a bar is drawn anew, at half a millisecond of a processor that has other things to do."""
 
 Verbosity = Literal["quiet", "normal", "verbose"]
 
@@ -44,9 +49,9 @@ class Log:
             file, self._file = self._file, None
             _close(file)
 
-    def info(self, message: str) -> None:
-        """Say what happens."""
-        self._write(message, shown=self.verbosity != "quiet")
+    def info(self, message: str, *shorter: str) -> None:
+        """Say what happens. A terminal too narrow for the message gets the first of the shorter ones that fits."""
+        self._write(message, shown=self.verbosity != "quiet", shorter=shorter)
 
     def detail(self, message: str) -> None:
         """Say what only a verbose log should hold."""
@@ -61,9 +66,10 @@ class Log:
         if self.verbosity != "quiet":
             self.console.print(table)
 
-    def _write(self, message: str, *, shown: bool, style: str | None = None) -> None:
+    def _write(self, message: str, *, shown: bool, style: str | None = None, shorter: Sequence[str] = ()) -> None:
         if shown:
-            self.console.print(message, style=style, markup=False)
+            fitting = fit((message, *shorter), self.console.width) if self.console.is_terminal else message
+            self.console.print(fitting, style=style, markup=False)
         if self._file is not None:
             _append(self._file, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {message}")
 
@@ -81,6 +87,21 @@ class Log:
         return Meter(self, what, total, unit, done)
 
 
+class Bar(Progress):
+    """A bar with a line beneath it, for what does not fit beside it."""
+
+    beneath: Sequence[str] = ()
+    """What to say there, the longest form first: the first that fits is shown, else the last, cut."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Return what is drawn."""
+        yield self.make_tasks_table(self.tasks)
+        if self.beneath:
+            # A line of all columns lets some terminals move to the next one.
+            line = fit(self.beneath, self.console.width - 1)
+            yield Text(line, style="dim", no_wrap=True, overflow="ellipsis")
+
+
 class Meter:
     """Counts towards a total that may be unknown."""
 
@@ -88,16 +109,17 @@ class Meter:
         self._log, self._what, self._total, self._unit = log, what, total, unit
         self.done = self._done_before = done
         self._started = self._last_line = time.monotonic()
-        self._bar: Progress | None = None
+        self._bar: Bar | None = None
         self._task: TaskID | None = None
         if log.live:
-            self._bar = Progress(
+            self._bar = Bar(
                 SpinnerColumn(),
                 TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),
                 TextColumn("{task.fields[count]}"),
                 TextColumn("{task.fields[note]}"),
                 console=log.console,
+                refresh_per_second=REDRAWN_PER_SECOND,
                 transient=True,
             )
             self._task = self._bar.add_task(what, total=total, completed=done, count=self._count(), note=unit)
@@ -123,6 +145,11 @@ class Meter:
         """Show a note behind the count of a bar until the next advance."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, note=note)
+
+    def beneath(self, *forms: str) -> None:
+        """Show a line beneath a bar, in the first of these forms that fits."""
+        if self._bar is not None:
+            self._bar.beneath = forms
 
     def _count(self) -> str:
         """Return how far it has come, as wide as it will be at the end."""
@@ -185,9 +212,25 @@ def _endless(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
 
+def fit(forms: Sequence[str], columns: int) -> str:
+    """Return the first of some forms of a text that fits into the columns of a terminal, or else the last."""
+    return next((form for form in forms if cell_len(form) <= columns), forms[-1])
+
+
 def counted(count: int, noun: str) -> str:
     """Return a number with its noun: 1 line, 2,000 lines."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def rounded(number: float, places: int = 0) -> str:
+    """Return a number in some six characters, below 1,000 with these places: 12.31, 9,412, 31.2k, 1.24M."""
+    if number < 1_000:
+        return f"{number:.{places}f}"
+    if number < 10_000:
+        return f"{number:,.0f}"
+    thousands = number < 999_500
+    scaled, unit = (number / 1e3, "k") if thousands else (number / 1e6, "M")
+    return f"{scaled:.1f}{unit}" if scaled < 100 and thousands else f"{scaled:.{0 if thousands else 2}f}{unit}"
 
 
 def duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from nmtkit.errors import NmtkitError
@@ -18,6 +19,9 @@ Result = TypeVar("Result")
 
 WAITING_PER_WORKER = 3
 """Tasks sent ahead: enough that no worker waits for work, few enough not to be noticed in memory."""
+
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""What a container may use of the processors, in microseconds in so many; "max" for no limit."""
 
 _work: Callable[[Any], Any] | None = None
 """What this process does with a task, where it is a worker."""
@@ -31,8 +35,13 @@ class Work(NamedTuple, Generic[Task, Result]):
 
 
 def processors() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the cores that this process may use: those it is bound to, and a container's share of their time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = CPU_QUOTA.read_text(encoding="ascii").split()
+        return min(cores, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):
+        return cores
 
 
 def in_order(work: Work[Task, Result], tasks: Iterable[Task], processes: int) -> Generator[Result]:

@@ -10,8 +10,10 @@ from hypothesis import settings
 from toy.corpora import write_project
 from toy.projects import Project
 
+from nmtkit.commands.init import SAMPLE_SEED
 from nmtkit.commands.prepare import prepare
 from nmtkit.log import Log
+from nmtkit.sample import Sample, generate
 
 # A test never asserts a time.
 settings.register_profile("nmtkit", deadline=None)
@@ -23,6 +25,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Threads do nothing for models of width 16 but wait for each other, many times as long where the cores are busy.
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"  # for processes that tests start
+
+# What a disk keeps when the power fails cannot be tested here, and to wait for it takes longer than most tests.
+os.fsync = lambda descriptor: None
+
+
+@pytest.fixture(scope="session")
+def sample() -> Sample:
+    """The corpus that nmtkit makes itself. Not to be changed."""
+    return generate(SAMPLE_SEED)
 
 
 @pytest.fixture(scope="session")

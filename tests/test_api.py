@@ -50,6 +50,18 @@ def test_other_settings_than_those_of_the_run(run: RunFolder) -> None:
     assert len(next(greedy.hypotheses(["the dog"]))) == 1
 
 
+def test_a_tag_is_asked_for_by_the_settings_or_by_the_call(tmp_path: Path) -> None:
+    corpora = [{"name": tag, "tag": tag, "source": f"{tag}.en", "target": f"{tag}.de"} for tag in ("news", "bt")]
+    run = write_run(tmp_path / "run", {"corpus.train": corpora, "translate.tag": "bt"})
+    texts = {tag: nmtkit.Translator.load(run.path).translate(LINES, tag=tag) for tag in ("", "news", "bt", None)}
+    assert texts[None] == texts["bt"]
+    assert len({*map(tuple, texts.values())}) == 3
+    config = load_run_config(run).translate.model_copy(update={"tag": "news"})
+    assert nmtkit.Translator.load(run.path, config=config).translate(LINES) == texts["news"]
+    with pytest.raises(ConfigError, match=r'translate\.tag = "old": no such tag; choose "news" or "bt", or remove it'):
+        nmtkit.Translator.load(run.path, config=TranslateConfig(tag="old"))
+
+
 def test_what_is_no_run_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="absent: no such folder; give the folder that nmtkit train wrote"):
         nmtkit.Translator.load(tmp_path / "absent")

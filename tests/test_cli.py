@@ -95,6 +95,7 @@ def test_version(nmt):
     [
         (["tran"], "No such command 'tran'"),
         (["train", "--nonsense"], "No such option: --nonsense"),
+        (["train", "--max-minutes", "soon"], "Invalid value for '--max-minutes'"),
         (["translate", "--beam", "x"], "Invalid value for '--beam'"),
         (["init", "x"], "Missing option '--source'"),
         (["init", "--source", "en", "--target", "de"], "Missing argument 'DIR'"),
@@ -143,8 +144,11 @@ def test_train(nmt, folder, called):
     calls = called("train", "train")
     assert nmt("train", "--config", folder / "nmtkit.toml", "--run", "elsewhere", "--device", "cpu", "-v")[0] == 0
     assert nmt("train")[0] == 0
-    first, second = calls
+    assert nmt("train", "--max-minutes", "20", "--set", "train.stop.minutes=5")[0] == 0
+    first, second, third = calls
     assert (first["base"], first["run"].path, first["device"]) == (folder, Path("elsewhere"), "cpu")
+    assert (second["config"].train.stop.minutes, third["config"].train.stop.minutes) == (0.0, 20.0)
+    assert third["config"].train.schedule.kind == "wsd"
     assert (first["log"].verbosity, second["log"].verbosity) == ("verbose", "normal")
     assert second["device"] == "auto"
 
@@ -152,8 +156,9 @@ def test_train(nmt, folder, called):
 def test_translate(nmt, folder, called):
     calls = called("translate", "translate")
     assert nmt("translate")[0] == 0
-    options = "--beam 7 --n-best 3 --length-penalty 1 --batch-tokens 99 --checkpoint 500 --scores --strict --device cpu"
-    assert nmt("translate", "in.txt", "-o", "out.txt", *options.split(), "--set", "translate.search.beam=9")[0] == 0
+    options = "--beam 7 --n-best 3 --length-penalty 1 --batch-tokens 99 --checkpoint 500 --tag bt --scores --strict"
+    given = ["in.txt", "-o", "out.txt", *options.split(), "--device", "cpu", "--set", "translate.search.beam=9"]
+    assert nmt("translate", *given)[0] == 0
     assert nmt("translate", "-", "--output", "-")[0] == 0
     plain, full, dashes = calls
     assert (plain["source"], plain["output"], plain["scores"], plain["strict"]) == (None, None, False, False)
@@ -162,7 +167,7 @@ def test_translate(nmt, folder, called):
     assert (full["scores"], full["strict"]) == (True, True)
     translate = full["config"].translate
     assert (translate.search.beam, translate.search.n_best, translate.search.length_penalty) == (7, 3, 1.0)
-    assert (translate.batch_tokens, translate.checkpoint) == (99, "500")
+    assert (translate.batch_tokens, translate.checkpoint, translate.tag) == (99, "500", "bt")
     assert (dashes["source"], dashes["output"]) == (None, None)
 
 

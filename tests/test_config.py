@@ -56,6 +56,15 @@ CONFLICTS = {
         "[train.schedule]\nkind = 'linear'\nwarmup = 5000\ndecay_to = 5000\n[train.stop]\nupdates = 5000",
         "x.toml: train.schedule.warmup = 5000: 5000 is not below decay_to = 5000; lower warmup",
     ),
+    "more than the whole training": (
+        "[train.schedule]\nkind = 'wsd'\nwarmup = 0.9",
+        "x.toml: train.schedule.warmup = 0.9: with decay = 0.2 that is more than the whole training; lower one of them",
+    ),
+    "fitted to an end that nobody foresees": (
+        "[corpus.dev]\nname = 'd'\ntsv = 'd'\n[train]\nschedule.kind = 'wsd'\nstop = {updates = 0, patience = 3}",
+        'x.toml: train.schedule.kind = "wsd": is fitted to the end of training, which train.stop.patience alone does '
+        "not foresee; set updates, epochs or minutes in train.stop too, or choose another schedule",
+    ),
     "patience without development set": (
         "[train.stop]\npatience = 3",
         "x.toml: train.stop.patience = 3: needs a development set; add [corpus.dev], or set patience = 0",
@@ -149,6 +158,23 @@ def test_a_table_without_kind_is_of_the_default_kind():
     assert (config.translate.search.kind, config.translate.search.beam) == ("beam", 7)
     assert (config.train.schedule.kind, config.train.schedule.warmup) == ("noam", 9)
     assert (config.prepare.segmenter.kind, config.prepare.segmenter.vocabulary_size) == ("bpe", 99)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "kind"),
+    [
+        ("", [], "noam"),
+        ("", ["train.stop.minutes=20"], "wsd"),
+        ("[train.stop]\nminutes = 20.5", [], "wsd"),
+        ("", ["train.stop.minutes=0"], "noam"),
+        ("[train]\nschedule.kind = 'constant'", ["train.stop.minutes=20"], "constant"),
+        ("", ["train.stop.minutes=20", "train.schedule.warmup=9"], "noam"),
+    ],
+)
+def test_training_by_the_clock_follows_the_schedule_fitted_to_it_where_none_is_named(text, settings, kind):
+    config = resolved(settings, LANGUAGES + text)
+    assert config.train.schedule.kind == kind
+    assert resolve(tomllib.loads(dump(config)), "x.toml") == config
 
 
 def test_an_integer_is_a_number():

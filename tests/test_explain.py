@@ -68,7 +68,7 @@ FILE_MISTAKES = {
     "unknown kind": (
         '[train.schedule]\nkind = "noan"',
         'x.toml: train.schedule.kind = "noan": no such kind; did you mean "noam"? '
-        'Or "inverse_sqrt", "constant" or "linear"',
+        'Or "inverse_sqrt", "constant", "linear" or "wsd"',
     ),
     "unknown kind, none near, in a list": (
         "[[prepare.normalizers]]\nkind = 3",

@@ -12,20 +12,25 @@ HEAVY = {"torch", "matplotlib", "sacrebleu", "sacremoses", "sentencepiece"}
 
 PROGRAM = """
 import json, sys
-try:
-    exec(sys.argv[1])
-    code = None
-except SystemExit as end:
-    code = end.code
-print(json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]))
+for code in sys.argv[1:]:
+    try:
+        exec(code)
+        code = None
+    except SystemExit as end:
+        code = end.code
+    print()
+    print("imported", json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]))
 """
 
 
-def run(code, folder):
-    """Run code in its own process; return its exit code, the packages it imported and its stderr."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, code], cwd=folder, capture_output=True, text=True, check=True)
-    exit_code, packages = json.loads(done.stdout.rstrip("\n").rpartition("\n")[2])
-    return exit_code, set(packages), done.stderr
+def run(folder, *codes):
+    """Run codes in a process; return for each its exit code and the packages imported so far, and the stderr of all."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *codes], cwd=folder, capture_output=True, text=True, check=True
+    )
+    rows = [json.loads(row.removeprefix("imported ")) for row in done.stdout.split("\n") if row.startswith("imported ")]
+    assert len(rows) == len(codes)
+    return [(exit_code, set(packages)) for exit_code, packages in rows], done.stderr
 
 
 def command(*arguments):
@@ -52,24 +57,25 @@ LIGHT = {
 }
 
 
-@pytest.mark.parametrize("code", LIGHT.values(), ids=LIGHT.keys())
-def test_no_torch(code, tmp_path):
+def test_no_torch(tmp_path):
+    """One after the other in one process, which is a process for each with a better memory."""
     (tmp_path / "wrong.toml").write_text("x = 1")
-    exit_code, packages, _ = run(code, tmp_path)
-    assert "nmtkit" in packages
-    assert exit_code in ({None} if code.startswith("import") or code.startswith("from nmtkit import") else {0, 2})
-    assert not packages & HEAVY
+    found, _ = run(tmp_path, *LIGHT.values())
+    for (name, code), (exit_code, packages) in zip(LIGHT.items(), found, strict=True):
+        assert "nmtkit" in packages, name
+        assert exit_code in ({None} if code.startswith(("import", "from nmtkit import")) else {0, 2}), name
+        assert not packages & HEAVY, name
 
 
 def test_help_needs_no_settings_either(tmp_path):
-    exit_code, packages, _ = run(command("--help"), tmp_path)
+    [(exit_code, packages)], _ = run(tmp_path, command("--help"))
     assert exit_code == 0
     assert not packages & {"pydantic", "numpy"}
 
 
 def test_a_config_error_needs_no_more_than_settings(tmp_path):
     (tmp_path / "wrong.toml").write_text("x = 1")
-    exit_code, packages, said = run(command("train", "--config", "wrong.toml"), tmp_path)
+    [(exit_code, packages)], said = run(tmp_path, command("train", "--config", "wrong.toml"))
     assert exit_code == 2
     assert "wrong.toml: x = 1: no such key" in said
     assert "numpy" not in packages

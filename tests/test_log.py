@@ -9,8 +9,9 @@ from unittest.mock import patch
 import pytest
 from rich.console import Console
 from rich.table import Table
+from toy.screen import Screen
 
-from nmtkit.log import Log, MetricsWriter, counted, duration
+from nmtkit.log import Log, MetricsWriter, counted, duration, rounded
 
 
 def test_messages_go_to_stderr_by_verbosity(capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,6 +134,50 @@ def test_durations_read_easily(seconds: float, text: str) -> None:
 
 def test_one_thing_is_not_called_by_its_plural() -> None:
     assert [counted(count, "line") for count in (0, 1, 2_000)] == ["0 lines", "1 line", "2,000 lines"]
+
+
+def test_a_narrow_terminal_gets_the_first_shorter_form_that_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    forms = ("a" * 30, "b" * 20, "c" * 10, "d" * 5)
+    for columns, shown in ((30, forms[0]), (29, forms[1]), (10, forms[2]), (3, forms[3])):
+        log, screen = Log(), io.StringIO()
+        log.console = Console(file=screen, force_terminal=True, width=columns, soft_wrap=True)
+        log.info(*forms)
+        assert screen.getvalue() == f"{shown}\n"
+    Log().info(*forms)  # stderr is no terminal
+    assert capsys.readouterr().err == f"{forms[0]}\n"
+
+
+def test_a_line_beneath_a_bar_takes_the_form_that_fits() -> None:
+    log, written = Log(), io.StringIO()
+    log.console = Console(file=written, force_terminal=True, width=60, soft_wrap=True)
+    with log.progress("training", 10, "updates") as meter:
+        meter.beneath("long " * 20, "short")
+        meter.advance(3, note="updates")
+        meter._bar.refresh()
+        screen = Screen(60).feed(written.getvalue())
+        assert screen.shown[1:] == ["short"]
+        meter.beneath("long " * 20)
+        meter._bar.refresh()
+        screen = Screen(60).feed(written.getvalue())
+    assert screen.wrapped == 0
+    assert screen.shown[1].startswith("long long ")
+    assert screen.shown[1].endswith("…")
+    assert Screen(60).feed(written.getvalue()).shown == []
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (12.305, "12.30"),
+        (999.99, "999.99"),
+        (9_412, "9,412"),
+        (31_249, "31.2k"),
+        (310_400, "310k"),
+        (1_239_000, "1.24M"),
+    ],
+)
+def test_numbers_in_a_few_characters(number: float, text: str) -> None:
+    assert rounded(number, 2) == text
 
 
 def test_a_total_can_be_corrected_and_a_note_shown_on_a_bar() -> None:

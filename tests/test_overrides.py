@@ -40,7 +40,7 @@ OVERRIDE_MISTAKES = {
     "inside its value": (
         ["corpus.train=[{name='a', tsv='b', x=1}]"],
         "--set corpus.train=[{name='a', tsv='b', x=1}]: corpus.train[0].x = 1: no such key in [[corpus.train]]; "
-        "the keys are name, source, target, tsv, columns, tmx, codes, weight, tag, filters",
+        "the keys are name, source, target, tsv, columns, tmx, codes, tag, weight, filters",
     ),
     "in a table of its own": (
         ["trian.seed=1"],

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import nmtkit
+from nmtkit.workers import processors
 
 State = Literal["ok", "warning", "fault"]
 
@@ -24,7 +25,7 @@ LITTLE_MEMORY, LITTLE_DISK, NO_DISK = 4 * GIB, 2 * GIB, GIB // 4
 VECTORS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 """Instruction sets that decide how fast matrix products are, as Linux names them."""
 
-CPUINFO, MEMINFO, CPU_QUOTA = Path("/proc/cpuinfo"), Path("/proc/meminfo"), Path("/sys/fs/cgroup/cpu.max")
+CPUINFO, MEMINFO = Path("/proc/cpuinfo"), Path("/proc/meminfo")
 
 
 class Finding(NamedTuple):
@@ -89,23 +90,13 @@ def threads() -> Finding:
     """Report how many threads compute, and whether they are as many as the processor can run."""
     import torch
 
-    cores, count = usable_cores(), torch.get_num_threads()
+    cores, count = processors(), torch.get_num_threads()
     found = f"{count} on {cores} {'core' if cores == 1 else 'cores'}"
     if count > cores:
         return Finding("threads", found, "warning", f"they wait for each other: set OMP_NUM_THREADS={cores}")
     if count < cores and any(name in os.environ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")):
         return Finding("threads", found, "warning", "cores lie idle: unset OMP_NUM_THREADS and MKL_NUM_THREADS")
     return Finding("threads", found)
-
-
-def usable_cores() -> int:
-    """Return the cores that this process may use: those it is bound to, and a container's share of their time."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = CPU_QUOTA.read_text(encoding="ascii").split()
-        return min(cores, max(1, int(quota) // int(period)))
-    except (OSError, ValueError):
-        return cores
 
 
 def gpus() -> Iterator[Finding]:

@@ -20,11 +20,12 @@ from nmtkit.models.base import AutoregressiveModel
 from nmtkit.models.transformer.settings import TransformerConfig
 from nmtkit.run_folder import RunFolder
 from nmtkit.search.settings import BeamConfig
+from nmtkit.training.feeding import Material
 from nmtkit.training.reporting import Reporter
 from nmtkit.training.settings import TrainConfig
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState
-from nmtkit.training.trainer import Learner, Material, Trainer, Workplace
+from nmtkit.training.trainer import Learner, Trainer, Workplace
 
 VOCABULARY = 20
 """Ids, the four control ids among them."""

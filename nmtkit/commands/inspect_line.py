@@ -8,6 +8,7 @@ from typing import Any
 
 from nmtkit.commands.inspect_prepared import Prepared
 from nmtkit.commands.inspect_repeated import Repeated
+from nmtkit.commands.prepare_inputs import dev_tag
 from nmtkit.config import Config
 from nmtkit.corpus.blocks import Block
 from nmtkit.corpus.chunk_cleaning import ChunkCleaner, CleanChunk
@@ -128,6 +129,9 @@ class LineExplainer:
         ids = [segmenter.encode([text])[0] for segmenter, text in zip(prepared.segmenters, pair, strict=True)]
         both = zip(SIDES, prepared.segmenters, ids, strict=True)
         shown: dict[str, Any] = {"pieces": {side: segmenter.pieces(some) for side, segmenter, some in both}}
+        tag = dev_tag(self._config) if place is None else self._config.corpus.train[place].tag
+        if tag:
+            shown["tag"] = tag
         found = prepared.number(self._names[place], number) if place is not None else None
         if found is not None:
             return {**shown, "kept": True, "pair": found, "result": f"kept: pair {found:,} of the training data"}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nmtkit.commands.batches import corpus_sizes
-from nmtkit.commands.prepare_inputs import check_settings
+from nmtkit.commands.prepare_inputs import check_settings, dev_tag
 from nmtkit.config import Config
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
 from nmtkit.data.manifest import prepared
@@ -21,6 +21,8 @@ class Prepared(NamedTuple):
     sizes: dict[str, int]
     lines: Any
     """Numbered as the pairs; None where they are not known."""
+    tags: dict[str, str]
+    """What stands before the sources of each corpus; empty where nothing does."""
 
     @classmethod
     def open(cls, config: Config, run: RunFolder, split: str) -> "Prepared":
@@ -30,15 +32,18 @@ class Prepared(NamedTuple):
         store = PairStore.open(run.data, split)
         segmenters = (load_segmenter(run.source_segmenter), load_segmenter(run.target_segmenter))
         if split == "train":
-            return cls(store, segmenters, corpus_sizes(manifest.stages), open_lines(run.data))
-        return cls(store, segmenters, {config.corpus.dev.name if config.corpus.dev else split: len(store)}, None)
+            tags = {files.name: files.tag for files in config.corpus.train}
+            return cls(store, segmenters, corpus_sizes(manifest.stages), open_lines(run.data), tags)
+        name = config.corpus.dev.name if config.corpus.dev else split
+        return cls(store, segmenters, {name: len(store)}, None, {name: dev_tag(config)})
 
     def place(self, number: int) -> dict[str, Any]:
         """Return where a pair, counted from 1, comes from."""
         ends = np.cumsum(list(self.sizes.values()))
         corpus = list(self.sizes)[int(np.searchsorted(ends, number - 1, side="right"))]
         line = {} if self.lines is None else {"line": int(self.lines[number - 1])}
-        return {"pair": number, "corpus": corpus, **line}
+        tag = self.tags.get(corpus, "")  # what is prepared may be a corpus that the settings no longer have
+        return {"pair": number, "corpus": corpus, **line, **({"tag": tag} if tag else {})}
 
     def pair(self, number: int) -> dict[str, Any]:
         """Return all there is of a pair, counted from 1."""

@@ -27,8 +27,9 @@ def pair_text(pair: Mapping[str, Any]) -> Iterator[str]:
 
 
 def place_text(pair: Mapping[str, Any]) -> str:
-    """Return where a pair comes from, as `--line` takes it where its line is known."""
-    return f"{pair['corpus']}:{pair['line']}" if "line" in pair else str(pair["corpus"])
+    """Return where a pair comes from, as `--line` takes it where its line is known, and the tag before its source."""
+    tag = f", tag {pair['tag']}" if "tag" in pair else ""
+    return (f"{pair['corpus']}:{pair['line']}" if "line" in pair else str(pair["corpus"])) + tag
 
 
 def _columns(pieces: Sequence[str], ids: Sequence[str]) -> Iterator[str]:
@@ -79,7 +80,7 @@ def line_text(line: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {side}  {'unchanged' if same else printable(both[place])}"
         before = both
     if "pieces" in line:
-        yield "  pieces"
+        yield f"  pieces, with the tag {line['tag']} before the source" if "tag" in line else "  pieces"
         for side in SIDES:
             shown = " ".join(map(printable, line["pieces"][side]))
             folded = textwrap.wrap(shown, _WIDTH - 12, break_long_words=False, break_on_hyphens=False)

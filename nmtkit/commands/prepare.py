@@ -2,7 +2,7 @@
 
 text: read, normalise, filter; depends on all files, normalizers and filters.
 vocabulary: learn the segmenters; depends on the clean text and the segmenter's settings.
-train, dev: pack ids; depend on their text, the vocabulary and max_pieces.
+train, dev: pack ids; depend on their text, the vocabulary, max_pieces and their tags.
 plan: the batches of the first epoch; depends on the packed pairs, train.batch and train.seed.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 from nmtkit.commands import prepare_stages as stages
 from nmtkit.commands.batches import corpus_sizes
 from nmtkit.commands.prepare_content import Made, content_of, to_json
-from nmtkit.commands.prepare_inputs import Inputs, Keys, describe, gather
+from nmtkit.commands.prepare_inputs import Inputs, Keys, describe, dev_tag, gather, vocabulary_changes
 from nmtkit.commands.prepare_report import show
 from nmtkit.commands.prepare_text import CleanText, clean_text
 from nmtkit.commands.report_page import page
@@ -89,7 +89,7 @@ class _Preparation:
         """Do what is due, stage by stage."""
         due = self.first_due()
         differences = self._differences()
-        self._refuse_early(differences)
+        self._refuse_early()
         self._say_why(due, differences)
         self._run.data.mkdir(parents=True, exist_ok=True)
         self._clear_leftovers()
@@ -182,11 +182,11 @@ class _Preparation:
 
     # What is refused.
 
-    def _refuse_early(self, differences: Sequence[str]) -> None:
+    def _refuse_early(self) -> None:
         """Refuse settings that would change the vocabulary under trained weights before any work is done."""
-        for difference in differences:
-            if difference.startswith("prepare.segmenter.") and self._has_checkpoints():
-                raise self._refusal(difference)
+        found = list(vocabulary_changes(self._manifest.facts, self._facts)) if self._before else []
+        if found and self._has_checkpoints():
+            raise self._refusal(found[0])
 
     def _refuse_vocabulary(self, new: str) -> None:
         """Refuse a vocabulary that differs from the one weights were trained with."""
@@ -266,7 +266,8 @@ class _Preparation:
         stage = stages.pack_train(
             self._config, spool, segmenters, self._log, run=self._run, key=key, processes=self._processes
         )
-        made = digest([*made_of, self._config.prepare.max_pieces])
+        tags = [corpus.tag for corpus in self._config.corpus.train]
+        made = digest([*made_of, self._config.prepare.max_pieces, *([tags] if any(tags) else [])])
         return self._complete("train", replace(stage, digest=made))
 
     def _do_dev(self, key: str, segmenters: tuple[Segmenter, Segmenter], made_of: list[str]) -> None:
@@ -275,7 +276,8 @@ class _Preparation:
             stages.remove_split(self._run.data, "dev")
         else:
             stage = stages.pack_dev(self._config, self._inputs.dev, segmenters, folder=self._run.data, key=key)
-            made = digest([stage.digest, *made_of, self._config.prepare.max_pieces])
+            tag = dev_tag(self._config)
+            made = digest([stage.digest, *made_of, self._config.prepare.max_pieces, *([tag] if tag else [])])
             self._complete("dev", replace(stage, digest=made))
 
     def _undo(self, *names: str) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from nmtkit.commands.prepare_inputs import dev_tag
 from nmtkit.commands.prepare_suspicions import SIDES, share, suspicions
 from nmtkit.config import Config
 from nmtkit.corpus.segmenters import Segmenter
@@ -40,10 +41,12 @@ def content_of(config: Config, made: Made) -> dict[str, Any]:
     }
     parts = zip(text["corpora"], train["too_long"], train["profiles"], config.corpus.train, strict=True)
     for corpus, too_long, profile, settings in parts:
-        content["corpora"].append(_corpus(corpus, too_long, profile, _Pieces(made.segmenters, settings.tag, config)))
-    for name in ("dev", "plan"):
-        if name in stages:
-            content[name] = stages[name]
+        pieces = _Pieces(made.segmenters, settings.tag, config)
+        content["corpora"].append({**_corpus(corpus, too_long, profile, pieces), "tag": settings.tag})
+    if "dev" in stages:
+        content["dev"] = {**stages["dev"], "tag": dev_tag(config)}
+    if "plan" in stages:
+        content["plan"] = stages["plan"]
     content["suspicions"] = [suspicion._asdict() for suspicion in suspicions(content)]
     content["facts"] = dict(made.facts)
     return content

@@ -4,7 +4,8 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Iterator
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,11 +15,15 @@ from nmtkit.config import Config
 from nmtkit.corpus.archives import reading
 from nmtkit.corpus.filters import LanguageConfig
 from nmtkit.corpus.reader import ParallelText, check_files, locate
-from nmtkit.corpus.segmenters import FileConfig
+from nmtkit.corpus.segmenters import FileConfig, learn_segmenter, open_segmenter
+from nmtkit.corpus.tags import check_tags
 from nmtkit.data.manifest import FORMAT, Manifest, changes, digest
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
+
+version = cache(metadata.version)
+"""Each look for a version reads files."""
 
 
 class InputFile(NamedTuple):
@@ -85,8 +90,8 @@ class Keys:
         """Return the key of development pairs packed with the vocabulary of this digest; empty without a set."""
         if self._inputs.dev is None:
             return ""
-        content = self._inputs.contents([self._inputs.dev])
-        return digest([self._cleaning, content, vocabulary, self._config.prepare.max_pieces])
+        content, tag = self._inputs.contents([self._inputs.dev]), dev_tag(self._config)
+        return digest([self._cleaning, content, vocabulary, self._config.prepare.max_pieces, *([tag] if tag else [])])
 
     def plan(self, train: str) -> str:
         """Return the key of the plan of batches over training pairs packed under this key."""
@@ -94,17 +99,35 @@ class Keys:
         return digest([train, self._config.train.batch.model_dump(mode="json"), self._config.train.seed, weights])
 
 
+def dev_tag(config: Config) -> str:
+    """Return the tag of the development set; empty where it has none."""
+    return config.corpus.dev.tag if config.corpus.dev else ""
+
+
+def known_tags(config: Config, base: Path) -> list[str]:
+    """Return the tags that the vocabulary will have: those of training corpora, and of a model file that is given.
+
+    Raises ConfigError where that file cannot be used.
+    """
+    settings, tags = config.prepare.segmenter, config.corpus.trained_tags
+    if isinstance(settings, FileConfig):
+        return list(open_segmenter(learn_segmenter(settings, (), tags=tags, base=base).model, settings.path).tags)
+    return list(tags)
+
+
 def gather(config: Config, base: Path, log: Log, standard_input: Path | None = None) -> Inputs:
     """Find and read all files that the configuration in folder `base` names, to know them by their content.
 
     `standard_input` is the file that holds a copy of it, where it is a corpus.
 
-    Raises ConfigError where no training corpus is named, DataError for all files that cannot be used.
+    Raises ConfigError where no training corpus is named, a tag is asked for that none has, or a vocabulary given cannot
+    be used; DataError for all files that cannot be used.
     """
     if not config.corpus.train:
         raise ConfigError(
             "corpus.train: no training corpus is given; add a table [[corpus.train]] with name, source and target"
         )
+    check_tags(config.tags, known_tags(config, base))
     train, test = (
         [locate(base, config.corpus, files, config.languages, standard_input) for files in texts]
         for texts in (config.corpus.train, config.corpus.test)
@@ -123,14 +146,7 @@ def gather(config: Config, base: Path, log: Log, standard_input: Path | None = N
 
 def _given_vocabulary(config: Config, base: Path) -> str:
     settings = config.prepare.segmenter
-    if not isinstance(settings, FileConfig):
-        return ""
-    try:
-        return _content(base / settings.path)[1]
-    except OSError as error:
-        raise ConfigError(
-            f"prepare.segmenter.path = {settings.path!r}: {error.strerror}; give the model file of SentencePiece"
-        ) from None
+    return _content(base / settings.path)[1] if isinstance(settings, FileConfig) else ""
 
 
 def describe(config: Config, inputs: Inputs) -> dict[str, str]:
@@ -147,6 +163,8 @@ def describe(config: Config, inputs: Inputs) -> dict[str, str]:
         "train": {"seed": config.train.seed, "batch": config.train.batch.model_dump(mode="json")},
     }
     facts.update(_flat("", settings))
+    tags = {f"corpus.train[{place}].tag": corpus.tag for place, corpus in enumerate(config.corpus.train)}
+    facts.update({key: tag for key, tag in {**tags, "corpus.dev.tag": dev_tag(config)}.items() if tag})
     facts["version of nmtkit"] = nmtkit.__version__
     facts["version of Unicode"] = unicodedata.unidata_version
     facts.update({f"version of {name}": version(name) for name in ("numpy", "sentencepiece")})
@@ -167,7 +185,19 @@ def check_settings(config: Config, run: RunFolder, manifest: Manifest) -> None:
 
 def _settings(facts: dict[str, str]) -> dict[str, str]:
     """Return the settings among the facts that change packed data."""
-    return {name: fact for name, fact in facts.items() if name.startswith(("languages.", "prepare."))}
+    return {name: fact for name, fact in facts.items() if name.startswith(("languages.", "prepare.", "corpus."))}
+
+
+def vocabulary_changes(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    """Yield a line for each setting that differs between two sets of facts and, with it, the vocabulary."""
+    tags = [list(dict.fromkeys(fact for key, fact in facts.items() if _is_tag(key))) for facts in (before, after)]
+    for difference in changes(before, after):
+        if difference.startswith("prepare.segmenter.") or (tags[0] != tags[1] and _is_tag(difference)):
+            yield difference
+
+
+def _is_tag(key: str) -> bool:
+    return key.startswith("corpus.train[")
 
 
 def _versions(config: Config) -> dict[str, str]:

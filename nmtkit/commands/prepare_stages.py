@@ -10,6 +10,7 @@ import numpy as np
 
 from nmtkit.appending import Appender
 from nmtkit.commands.batches import open_batches
+from nmtkit.commands.prepare_inputs import dev_tag
 from nmtkit.commands.prepare_pieces import coverage, side_report
 from nmtkit.commands.prepare_text import worthwhile
 from nmtkit.config import Config
@@ -54,7 +55,7 @@ def learn_vocabularies(config: Config, base: Path, spool: Spool, log: Log, *, ru
     lines = min(int(spool.kept.sum()), size) * (2 if settings.joint else 1)
     each = "" if settings.joint else " for each language"
     log.info(f"learning {settings.aim} from {counted(lines, 'line')}{each}" if size else f"taking {settings.aim}")
-    tags = tuple(dict.fromkeys(corpus.tag for corpus in config.corpus.train if corpus.tag))
+    tags = config.corpus.trained_tags
     if settings.joint:
         both = (side for pair in sample(spool, size) for side in pair)
         source = target = learn_segmenter(settings, both, of="the text", tags=tags, base=base)
@@ -146,7 +147,9 @@ def pack_dev(
     """
     source, target = segmenters
     clean = clean_held_out(text, config.prepare, config.languages)
-    packed = Packer(source, target, config.prepare.max_pieces)(SpoolBlock(0, clean.lines, clean.sources, clean.targets))
+    tag = dev_tag(config)
+    pack = Packer(source, target, config.prepare.max_pieces, [source.tag(tag) if tag else None])
+    packed = pack(SpoolBlock(0, clean.lines, clean.sources, clean.targets))
     counts = PackCounts()
     counts.add(packed)
     if not counts.pairs:

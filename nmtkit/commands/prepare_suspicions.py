@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nmtkit.corpus.filters.scripts import scripts_of
+from nmtkit.corpus.tags import untagged
 
 SIDES = ("source", "target")
 ENOUGH, ENOUGH_NUMBERS = 20, 100
@@ -59,6 +60,10 @@ def suspicions(content: Mapping[str, Any]) -> Iterator[Suspicion]:
             for kind, message in _of_pairs(profile, content["languages"]):
                 yield Suspicion(kind, name, "", f"{name}: {message}")
     yield from _of_pieces(content)
+    if "dev" in content:
+        wrong = untagged(content["dev"]["tag"], [corpus["tag"] for corpus in content["corpora"]])
+        if wrong:
+            yield Suspicion("tag", "", "", f"corpus.dev {wrong} (corpus.dev.tag)")
 
 
 def _of_side(side: Mapping[str, Any], looked_at: int, name: str, language: str) -> Iterator[tuple[str, str]]:

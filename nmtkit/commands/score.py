@@ -11,6 +11,7 @@ from nmtkit.config import Config
 from nmtkit.corpus.lines import read_lines
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.reader import PairCounts, ParallelText, check_files, locate, resolve
+from nmtkit.corpus.tags import check_tags, untagged
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.log import Log
 from nmtkit.metrics.base import Metric, Score
@@ -58,8 +59,9 @@ def score_files(
 def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: str, form: Form = "auto") -> None:
     """Translate and score every [[corpus.test]] of `config` (paths start at `base`); scores go to stdout.
 
-    The translations stay in RUN/translations. Raises ConfigError where there is no test set, DataError where
-    one cannot be read, CheckpointError where the run has no weights to use; all before the first translation.
+    The translations stay in RUN/translations. Raises ConfigError where there is no test set, or one has a tag that
+    training had not, DataError where one cannot be read, CheckpointError where the run has no weights to use; all
+    before the first translation.
     """
     if not config.corpus.test:
         raise ConfigError(
@@ -80,15 +82,18 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
     from nmtkit.api import Translator, resolve_device
 
     translator = Translator.open(run, config, resolve_device(device), log.warn)
+    check_tags(config.tags, translator.source_segmenter.tags)
     _check_place(run)
     checkpoint = translator.weights.parent.name
     log.info(f"translating the test sets with {translator.weights}")
     test_sets = []
-    for text, known, labels_of_text in zip(texts, pairs, labels, strict=True):
+    for text, files, known, labels_of_text in zip(texts, config.corpus.test, pairs, labels, strict=True):
         sources, references = [pair.source for pair in known], [pair.target for pair in known]
         hypotheses = []
+        if wrong := untagged(files.tag, [corpus.tag for corpus in config.corpus.train]):
+            log.warn(f"{text.name} {wrong} (corpus.test.tag)")
         with log.progress(f"translating {text.name}", len(sources), "lines") as meter:
-            for found in translator.hypotheses(sources):
+            for found in translator.hypotheses(sources, tag=files.tag):
                 hypotheses.append(found[0].text)
                 meter.advance()
         output = run.translation(text.name, checkpoint)
@@ -97,7 +102,7 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
         scores = _score(metrics, hypotheses, references, text.name, log)
         parts = _score_parts(metrics, hypotheses, references, labels_of_text)
         names = (text.source_name, text.target_name, str(output))
-        test_sets.append(TestSet(text.name, len(known), *names, scores, parts))
+        test_sets.append(TestSet(text.name, len(known), *names, scores, parts, files.tag))
     origin = {
         "nmtkit": __version__,
         "target_language": target_language,

@@ -36,6 +36,8 @@ class TestSet:
     hypotheses: str
     scores: list[Score]
     parts: list[Part]
+    tag: str = ""
+    """What stood before each source; empty where nothing did."""
 
 
 def show(test_sets: list[TestSet], origin: dict[str, Any], form: Form) -> None:

@@ -1,5 +1,6 @@
 """`nmtkit train`: prepared data to a trained model, from the beginning or from the newest checkpoint on."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +12,12 @@ from nmtkit.commands.train_data import TrainingData, open_data
 from nmtkit.commands.train_summary import summary
 from nmtkit.config import Config, dump
 from nmtkit.corpus.reader import corpus_folder
+from nmtkit.corpus.tags import check_tags
 from nmtkit.data.manifest import prepared
 from nmtkit.data.resegmenting import Resegmenter, build_resegmenter
 from nmtkit.errors import CheckpointError
+from nmtkit.kernels.building import NotBuilt
+from nmtkit.kernels.library import Kernels
 from nmtkit.log import Log, counted, duration
 from nmtkit.metrics.base import Metric
 from nmtkit.models.base import AutoregressiveModel
@@ -30,15 +34,17 @@ from nmtkit.training.checkpoints import (
     newest_resumable,
 )
 from nmtkit.training.choice import find_weights
+from nmtkit.training.feeding import Material
 from nmtkit.training.memory import keep_freed_memory
-from nmtkit.training.precision import choose
+from nmtkit.training.precision import choose, set_float32_products
 from nmtkit.training.reporting import Reporter, check_tensorboard
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState, versions
-from nmtkit.training.stopping import is_finished
+from nmtkit.training.stopping import is_finished, seconds_needed
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, remove_leftovers
-from nmtkit.training.trainer import Learner, Material, Trainer, Workplace
+from nmtkit.training.trainer import Learner, Trainer, Workplace
 from nmtkit.training.validation import Translating, Validator
+from nmtkit.workers import processors
 
 NEW_BATCHES = (
     "train.batch: what is left of this epoch comes in the new batches, each pair once; limits, validations, "
@@ -80,7 +86,8 @@ def train(config: Config, base: Path, run: RunFolder, log: Log, *, device: str =
             changed = check_resumable(given, run, checkpoint)
             limit = is_finished(run, config.train, checkpoint.state, validating=given.data.dev is not None)
             if limit is not None:
-                beyond = f" beyond {duration(checkpoint.state.seconds)}" if "minutes" in limit else ""
+                needed = seconds_needed(config.train, checkpoint.state)
+                beyond = f" beyond {duration(needed)}" if "minutes" in limit else ""
                 done = f"finished at update {checkpoint.update:,} ({limit})"
                 log.info(f"{run}: {done}; to train on, raise that limit{beyond}")
                 return
@@ -99,10 +106,11 @@ def train(config: Config, base: Path, run: RunFolder, log: Log, *, device: str =
 
 
 def _open(config: Config, base: Path, run: RunFolder, device: torch.device) -> Given:
-    data = open_data(config, base, run)
+    data, segmenters = open_data(config, base, run), load_segmenters(run)
+    check_tags(config.tags, segmenters.source.tags)
     translating = data.dev is not None and config.train.validation.translate
     metric = config.score.metrics[0].build(config.languages.target) if translating else None
-    return Given(config, data, load_segmenters(run), metric, device)
+    return Given(config, data, segmenters, metric, device)
 
 
 def with_absolute_corpus(config: Config, base: Path) -> Config:
@@ -137,20 +145,23 @@ def check_resumable(given: Given, run: RunFolder, checkpoint: Checkpoint) -> lis
 def _train(given: Given, run: RunFolder, checkpoint: Checkpoint | None, log: Log) -> None:
     """Put the parts together and train."""
     keep_freed_memory()
+    use_threads()
     config, state = given.config, checkpoint.state if checkpoint else TrainingState()
     model = _model(given)
     learner = _learner(given, model, checkpoint)
     origin = _origin(given, checkpoint)
+    set_float32_products(origin.precision)
     write_text(run.config, dump(config))
     for line in summary(config, given.data.batches, given.segmenters, model):
         log.info(line)
+    kernels = kernels_for(config, given.device, log)
     log.info(f"device {given.device}, precision {origin.precision}, {counted(torch.get_num_threads(), 'thread')}")
     log.info(f"going on behind update {state.update:,}" if checkpoint else f"training in {run}")
     if given.data.dev is None:
         log.warn("corpus.dev: there is no development set, so nothing is validated and no best checkpoint kept")
     reporter = Reporter(log, run, config.train.stop, every=config.train.log_every, tensorboard=config.train.tensorboard)
     with Interruption() as interruption:
-        place = Workplace(run, given.device, origin.precision, log, reporter, interruption)
+        place = Workplace(run, given.device, origin.precision, log, reporter, interruption, kernels)
         trainer = Trainer(
             learner,
             Material(given.data.pairs, given.data.batches, _resegmenter(given)),
@@ -197,6 +208,26 @@ def _origin(given: Given, checkpoint: Checkpoint | None) -> Origin:
         precision = choose(given.config.train.precision, given.device)
     source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
     return Origin(precision, source, target, given.data.fingerprint, versions())
+
+
+def use_threads() -> None:
+    """Compute on as many threads as this process has cores, a container's share counted, unless told otherwise.
+
+    Threads beyond that wait for each other at every operation. OMP_NUM_THREADS has the last word.
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(min(torch.get_num_threads(), processors()))
+
+
+def kernels_for(config: Config, device: torch.device, log: Log) -> Kernels | None:
+    """Return the kernels, compiled here and now if need be; None on a GPU, or where they are not wanted or not had."""
+    if device.type != "cpu" or not config.train.kernels:
+        return None
+    try:
+        return Kernels()
+    except NotBuilt as reason:
+        log.info(f"training goes on without compiled kernels, at a lower speed: {reason}")
+        return None
 
 
 def _resegmenter(given: Given) -> Resegmenter | None:

@@ -48,4 +48,4 @@ def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest) -> 
     text.count_pairs()
     lines = list(text.pairs(PairCounts()))
     sources, references = [pair.source for pair in lines], [pair.target for pair in lines]
-    return DevSet(PairStore.open(run.data, "dev"), sources, references)
+    return DevSet(PairStore.open(run.data, "dev"), sources, references, config.corpus.dev.tag)

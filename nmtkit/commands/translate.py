@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from nmtkit.config import Config
 from nmtkit.corpus.lines import LineCounts, clean_lines, raw_lines, read_lines, stream_lines
+from nmtkit.corpus.tags import untagged
 from nmtkit.errors import DataError
 from nmtkit.log import Log, counted, duration
 from nmtkit.run_folder import RunFolder, replacing
@@ -51,7 +52,7 @@ def translate(
 
     A file of output is there whole or not at all. Raises DataError where a file cannot be read or written,
     and, with `strict`, after the last line where a line was cut or bytes that are not UTF-8 were replaced;
-    CheckpointError where the run cannot be used; ConfigError where the device does not exist.
+    CheckpointError where the run cannot be used; ConfigError where the device or the tag does not exist.
     """
     _check(source, output)
     if source is None and sys.stdin.isatty():
@@ -69,6 +70,8 @@ def translate(
         from nmtkit.api import Translator, resolve_device
 
         translator = Translator.open(run, config, resolve_device(device), log.warn)
+        if wrong := untagged(config.translate.tag, [corpus.tag for corpus in config.corpus.train]):
+            log.warn(f"the text {wrong} (--tag)")
         log.info(f"translating with {translator.weights} on {translator.device}")
         started = time.monotonic()
         quiet = output is None and sys.stdout.isatty()

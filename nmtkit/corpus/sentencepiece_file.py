@@ -98,7 +98,7 @@ def adopt(path: Path, symbols: Sequence[str], tags: Sequence[str]) -> bytes:
         ) from None
     lacking = {PAD: processor.pad_id(), BOS: processor.bos_id(), EOS: processor.eos_id()}
     added = [Piece(CONTROLS[ours], 0.0, CONTROL) for ours, theirs in lacking.items() if theirs < 0]
-    added += [Piece(tag_piece(name), 0.0, CONTROL) for name in tags]
+    added += [Piece(piece, 0.0, CONTROL) for piece in map(tag_piece, tags) if types.get(piece) != CONTROL]
     added += [Piece(symbol, 0.0, USER_DEFINED) for symbol in symbols if types.get(symbol) != USER_DEFINED]
     for piece in added:
         if piece.text in types:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 from nmtkit.corpus.filters import BlankConfig, DuplicateConfig, FilterConfig, LengthConfig, OverlapConfig, RatioConfig
 from nmtkit.corpus.normalizers import NormalizerConfig, UnicodeConfig, WhitespaceConfig
 from nmtkit.corpus.segmenters import BpeConfig, SegmenterConfig
+from nmtkit.corpus.tags import tag_conflicts
 from nmtkit.section import Conflict, Section
 
 LARGEST_WEIGHT = 1e9
@@ -79,6 +80,11 @@ class ParallelFiles(Section):
         description="Of `tmx`: the language codes of source and target in the file; `en` stands for `en-GB` too. "
         "Empty: those of languages.",
     )
+    tag: str = Field(
+        "",
+        description="A word put before each source as one piece of its own, such as a language, a domain or `bt`; "
+        "empty: none. Development and test sets take one of the tags of training corpora.",
+    )
 
     @property
     def standard_inputs(self) -> int:
@@ -87,7 +93,7 @@ class ParallelFiles(Section):
         return sum(name == "-" for names in given for name in ((names,) if isinstance(names, str) else names))
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Report a text given twice, half, or not at all, and what goes with another form of it."""
+        """Report a text given twice, half, or not at all, what goes with another form of it, and a tag of two words."""
         forms = [name for name in ("tsv", "tmx") if getattr(self, name)]
         two = "source" if self.source else "target" if self.target else ""
         if len(forms) + bool(two) > 1:
@@ -100,10 +106,11 @@ class ParallelFiles(Section):
                 yield Conflict(name, f"goes with {form} only; remove it, or give the text as {form}")
         if self.codes and self.codes[0].lower() == self.codes[1].lower():
             yield Conflict("codes", "source and target are the same language; give two")
+        yield from tag_conflicts(self.tag)
 
 
 class TrainFiles(ParallelFiles):
-    """A training corpus: a parallel text, how much of it is seen, and what is done with it alone."""
+    """A training corpus: a parallel text, how much of it is seen, and by which filters of its own."""
 
     weight: float | None = Field(
         None,
@@ -112,18 +119,9 @@ class TrainFiles(ParallelFiles):
         description="How often each pair is seen in an epoch: 2 for twice, 0.5 for half of them, drawn anew for each "
         "epoch. None: once, or as corpus.temperature has it.",
     )
-    tag: str = Field(
-        "", description="A word put before each source as one piece of its own, such as a domain or `bt`; empty: none."
-    )
     filters: tuple[FilterConfig, ...] | None = Field(
         None, strict=False, description="Filters of this corpus, instead of prepare.filters."
     )
-
-    def conflicts(self) -> Iterator[Conflict]:
-        """Report what other parallel texts report, and a tag of several words."""
-        yield from super().conflicts()
-        if self.tag and (self.tag.split() != [self.tag] or not self.tag.isprintable()):
-            yield Conflict("tag", "holds white space or what cannot be seen; give one word")
 
 
 class TestFiles(ParallelFiles):
@@ -151,6 +149,11 @@ class CorpusConfig(Section):
     )
     dev: ParallelFiles | None = Field(None, description="Development set, translated and scored during training.")
     test: tuple[TestFiles, ...] = Field((), strict=False, description="Test sets, [[corpus.test]] each.")
+
+    @property
+    def trained_tags(self) -> tuple[str, ...]:
+        """The tags of training corpora, each once."""
+        return tuple(dict.fromkeys(files.tag for files in self.train if files.tag))
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report names given twice, two ways of weighing, and standard input where it cannot be."""

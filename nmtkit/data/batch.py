@@ -38,6 +38,10 @@ class Padded(NamedTuple):
         """Return the same sentences on `device`."""
         return Padded(self.ids.to(device, non_blocking=True), self.lengths.to(device, non_blocking=True))
 
+    def pinned(self) -> "Padded":
+        """Return the same sentences in memory that a GPU reads by itself, while others work."""
+        return Padded(self.ids.pin_memory(), self.lengths.pin_memory())
+
 
 class Batch(NamedTuple):
     """Sentence pairs: `source` (B, S) and `target` (B, T), both with the end mark."""
@@ -55,6 +59,10 @@ class Batch(NamedTuple):
     def to(self, device: torch.device) -> "Batch":
         """Return the same pairs on `device`."""
         return Batch(self.source.to(device), self.target.to(device))
+
+    def pinned(self) -> "Batch":
+        """Return the same pairs in memory that a GPU reads by itself, while others work."""
+        return Batch(self.source.pinned(), self.target.pinned())
 
 
 def collate(sentences: Sequence[Sequence[int] | NDArray[np.integer[Any]]]) -> Padded:

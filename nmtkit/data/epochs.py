@@ -41,8 +41,9 @@ class Progress(NamedTuple):
 
 
 class Step(NamedTuple):
-    """An update, and where training stands behind it."""
+    """An update of an epoch, and where training stands behind it."""
 
+    epoch: int
     update: Update
     behind: Position
     progress: Progress
@@ -69,9 +70,10 @@ class Batches:
             updates = self._window(mixture, position)
             pairs = sum(update.pairs for update in updates)
             for update in updates:
+                epoch = position.epoch
                 position = self._behind(mixture, position, update)
                 epochs = position.epoch + position.seen / len(mixture)
-                yield Step(update, position, Progress(epochs, len(updates) * len(mixture) / pairs))
+                yield Step(epoch, update, position, Progress(epochs, len(updates) * len(mixture) / pairs))
 
     def largest(self, position: Position) -> list[Indexes]:
         """Return tensors that no later one exceeds by much: the largest of the window, and that of the longest pairs.

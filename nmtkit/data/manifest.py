@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,11 @@ class Manifest:
         return stage if all(_size(folder / file) == size for file, size in stage.files.items()) else None
 
     def save(self, path: Path) -> None:
-        """Write the manifest."""
-        content = {"format": FORMAT, "fingerprint": self.fingerprint, **asdict(self)}
+        """Write the manifest: for people each fact, and each part of a stage, stands on a line of its own."""
+        content = {"format": FORMAT, "fingerprint": self.fingerprint, **vars(self)}
+        content["stages"] = {name: vars(stage) for name, stage in self.stages.items()}
         content["checksum"] = digest(content)
-        write_text(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+        write_text(path, _lines(content, 3) + "\n")
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -108,6 +109,17 @@ def digest(value: Any) -> str:
     """Return the SHA-256 of a value of JSON's types, hexadecimal."""
     text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _lines(value: Any, depth: int, indent: str = "") -> str:
+    """Return JSON in which what stands at most `depth` deep begins a line."""
+    if not depth or not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    inner = [
+        f"{indent}  {json.dumps(name, ensure_ascii=False)}: {_lines(part, depth - 1, f'{indent}  ')}"
+        for name, part in value.items()
+    ]
+    return "{" + ",".join(f"\n{line}" for line in inner) + f"\n{indent}}}"
 
 
 def _size(path: Path) -> int:

@@ -9,6 +9,7 @@ FREE = (
     "train.stop",
     "train.validation",
     "train.checkpoints",
+    "train.kernels",
     "train.log_every",
     "train.tensorboard",
     "translate",

@@ -50,7 +50,7 @@ class Checkpoint(NamedTuple):
     state: TrainingState
     origin: Origin
     regular: bool
-    """True where `train.checkpoints.every` was due, false where a stop, a signal or a new best score wrote it."""
+    """True where one was due by `train.checkpoints`, false where a stop, a signal or a new best score wrote it."""
 
     @property
     def update(self) -> int:
@@ -69,9 +69,10 @@ def save_checkpoint(
     return write_folder(folder / f"{state.update:08d}", tensors, _content(state, origin, regular))
 
 
-def save_score(folder: Path, state: TrainingState, origin: Origin, *, regular: bool) -> None:
-    """Write the score of a late validation into the checkpoint of this state, whose tensors stay as they are."""
-    rewrite_state(folder / f"{state.update:08d}", _content(state, origin, regular))
+def save_score(folder: Path, state: TrainingState, origin: Origin) -> None:
+    """Write the score of a late validation into the checkpoint of this state; all else in it stays as it is."""
+    checkpoint = folder / f"{state.update:08d}"
+    rewrite_state(checkpoint, _content(state, origin, read_json(checkpoint)["regular"]))
 
 
 def _content(state: TrainingState, origin: Origin, regular: bool) -> dict[str, Any]:

@@ -23,16 +23,26 @@ class AdamConfig(Section):
 
     def build(self, parameters: "Iterable[Parameter]") -> "Optimizer":
         """Return the optimizer; the learning rate is set anew before every update."""
+        from torch.autograd.graph import increment_version
         from torch.optim import AdamW
 
-        return AdamW(
-            parameters,
+        own = list(parameters)
+        optimizer = AdamW(
+            own,
             lr=0.0,
             betas=(self.beta1, self.beta2),
             eps=self.epsilon,
             weight_decay=self.weight_decay,
             fused=True,
         )
+
+        # The fused step does not say that it changed its parameters, which copies in other formats have to know.
+        def tell(*_: object) -> None:
+            for parameter in own:
+                increment_version(parameter)
+
+        optimizer.register_step_post_hook(tell)
+        return optimizer
 
 
 OptimizerConfig = AdamConfig

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nmtkit.data.batching import PlanSummary
 from nmtkit.data.epochs import Progress
 from nmtkit.errors import ConfigError
-from nmtkit.log import Log, Meter, MetricsWriter, duration
+from nmtkit.log import Log, Meter, MetricsWriter, duration, rounded
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.curve import draw_learning_curve
 from nmtkit.training.records import drop_later_records
@@ -22,6 +22,9 @@ from nmtkit.training.validation import Validation, perplexity
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
+
+FADING = 0.95
+"""What is shown while training goes on is a mean over some 20 updates: the older, the less they count."""
 
 
 class UpdateResult(NamedTuple):
@@ -45,23 +48,57 @@ class UpdateResult(NamedTuple):
 
 @dataclass
 class Sums:
-    """Sums over the updates since the last record, divided once."""
+    """Sums over updates, divided once."""
 
+    updates: float = 0.0
     total: float = 0.0
     nll: float = 0.0
-    source_tokens: int = 0
-    target_tokens: int = 0
-    positions: int = 0
+    source_tokens: float = 0.0
+    target_tokens: float = 0.0
+    positions: float = 0.0
     """Places computed, padding included."""
     seconds: float = 0.0
 
-    def add(self, result: UpdateResult) -> None:
-        """Take in a finite update."""
-        self.total += result.total
-        self.nll += result.nll
-        self.source_tokens += result.cost.source_tokens
-        self.target_tokens += result.cost.target_tokens
-        self.positions += result.cost.positions
+    def add(self, result: UpdateResult, seconds: float) -> None:
+        """Take in an update; of one that is not finite the time alone."""
+        self.updates += 1
+        self.seconds += max(seconds, 1e-9)  # some clocks are coarse
+        if result.finite:
+            self.total += result.total
+            self.nll += result.nll
+            self.source_tokens += result.cost.source_tokens
+            self.target_tokens += result.cost.target_tokens
+            self.positions += result.cost.positions
+
+    def fade(self, factor: float) -> None:
+        """Let what was taken in so far count less."""
+        for name, value in vars(self).items():
+            setattr(self, name, value * factor)
+
+    @property
+    def seconds_per_update(self) -> float:
+        """Of all updates."""
+        return self.seconds / self.updates
+
+    @property
+    def loss(self) -> float:
+        """Nats a target token, smoothed where asked for."""
+        return self.total / self.target_tokens
+
+    @property
+    def perplexity(self) -> float:
+        """Of a target token, never smoothed."""
+        return perplexity(self.nll / self.target_tokens)
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """Source and target tokens a second, padding left out."""
+        return self.source_tokens / self.seconds, self.target_tokens / self.seconds
+
+    @property
+    def padding(self) -> float:
+        """The share of all places that hold no token."""
+        return 1 - (self.source_tokens + self.target_tokens) / self.positions
 
 
 class Reporter:
@@ -73,9 +110,10 @@ class Reporter:
         self._metrics: MetricsWriter | None = None
         self._events: SummaryWriter | None = None
         self._meter: Meter | None = None
-        self._sums = Sums()
-        self._update_started = 0.0
-        self._seconds_per_update = 0.0
+        self._sums, self._recent = Sums(), Sums()
+        """Of the updates since the last record, and of the latest ones."""
+        self._reported = 0.0
+        """When the last update that was reported had been computed."""
 
     def open(self, state: TrainingState, *, average_stands: bool) -> None:
         """Begin behind `state`: what files say of later updates comes from a training that was cut off, and goes."""
@@ -84,7 +122,7 @@ class Reporter:
         if self._tensorboard:
             self._events = open_events(self._run.tensorboard, state.update + 1)
         self._meter = self._log.meter("training", unit="updates", done=state.update)
-        self._update_started = time.monotonic()
+        self._reported = time.monotonic()
 
     def close(self) -> None:
         """Close files and bar."""
@@ -94,57 +132,74 @@ class Reporter:
 
     def begin_updates(self) -> None:
         """Start the clock of the rates anew, so that validation does not count as slow training."""
-        self._update_started = time.monotonic()
+        self._reported = time.monotonic()
 
-    def update(self, result: UpdateResult, state: TrainingState, progress: Progress) -> None:
-        """Take in an update; write a record where one is due."""
-        now = time.monotonic()
-        seconds = now - self._update_started
-        self._update_started = now
-        self._sums.seconds += seconds
-        if result.finite:
-            self._sums.add(result)
-        # A mean that forgets, over some 20 updates: the first updates of a run are slower than the rest.
-        self._seconds_per_update += (seconds - self._seconds_per_update) * (0.05 if self._seconds_per_update else 1.0)
-        if self._meter is not None:
-            left = self._seconds_left(state, progress)
-            self._meter.expect(None if left is None else state.update + round(left / self._seconds_per_update))
-            self._meter.advance(note=f"loss {result.total / result.cost.target_tokens:.3f}{_in_time(left)}")
-        if state.update % self._every == 0 and self._sums.target_tokens:
-            self._record_training(result, state, progress)
+    def update(self, result: UpdateResult, state: TrainingState, progress: Progress, number: int | None = None) -> None:
+        """Take in update `number`, else the newest one of `state`; write a record where one is due.
+
+        Updates may be reported late, several in a row: the time since the last report is shared out evenly among
+        those up to the newest.
+        """
+        number = state.update if number is None else number
+        seconds = (time.monotonic() - self._reported) / (state.update - number + 1)
+        self._reported += seconds
+        self._sums.add(result, seconds)
+        self._recent.fade(FADING)
+        self._recent.add(result, seconds)
+        self._show(result, state, progress, number)
+        if number % self._every == 0 and self._sums.target_tokens:
+            self._record(result, state, progress, number)
             self._sums = Sums()
 
-    def _record_training(self, result: UpdateResult, state: TrainingState, progress: Progress) -> None:
-        sums = self._sums
-        loss, plain = sums.total / sums.target_tokens, perplexity(sums.nll / sums.target_tokens)
-        source_rate, target_rate = sums.source_tokens / sums.seconds, sums.target_tokens / sums.seconds
-        padding = 1 - (sums.source_tokens + sums.target_tokens) / sums.positions
+    def _show(self, result: UpdateResult, state: TrainingState, progress: Progress, number: int) -> None:
+        """Move the bar."""
+        if self._meter is None:
+            return
+        left = self._seconds_left(state, progress)
+        self._meter.expect(None if left is None else state.update + round(left / self._recent.seconds_per_update))
+        in_time = "" if left is None else f", {duration(left)} left"
+        self._meter.advance(number - self._meter.done, note=f"updates{in_time}")
+        if self._recent.target_tokens:
+            self._meter.beneath(*in_one_line(self._recent, result))
+
+    def _record(self, result: UpdateResult, state: TrainingState, progress: Progress, number: int) -> None:
+        """Write what happened since the last record."""
+        sums, left = self._sums, self._seconds_left(state, progress)
+        source_rate, target_rate = sums.rates
         self._write(
             {
                 "kind": "train",
-                "update": state.update,
+                "update": number,
                 "epoch": round(progress.epochs, 4),
-                "loss": loss,
-                "perplexity": plain,
+                "loss": sums.loss,
+                "perplexity": sums.perplexity,
                 "learning_rate": result.rate,
                 "gradient_norm": result.gradient_norm,
                 "source_tokens_per_second": source_rate,
                 "target_tokens_per_second": target_rate,
-                "padding": padding,
+                "padding": sums.padding,
                 "pairs": state.pairs,
                 "skipped": state.skipped,
                 "seconds": state.seconds,
+                "seconds_left": left,
             }
         )
+        begin = (
+            f"update {number:,}, epoch {progress.epochs:.2f}: loss {sums.loss:.4f}, perplexity {sums.perplexity:.2f}"
+        )
+        speed = f"{source_rate:,.0f} + {target_rate:,.0f} tokens/s"
+        rate, norm = f"learning rate {result.rate:.3e}", f"gradient norm {result.gradient_norm:.3f}"
         self._log.info(
-            f"update {state.update:,}, epoch {progress.epochs:.2f}: loss {loss:.4f}, perplexity {plain:.2f}, "
-            f"learning rate {result.rate:.3e}, gradient norm {result.gradient_norm:.3f}, "
-            f"{source_rate:,.0f} + {target_rate:,.0f} tokens/s, padding {padding:.1%}"
-            f"{_in_time(self._seconds_left(state, progress))}"
+            f"{begin}, {rate}, {norm}, {speed}, padding {sums.padding:.1%}"
+            + ("" if left is None else f", {duration(left)} left"),
+            # What is left out here stands beneath the bar.
+            f"{begin}, {rate}, {speed}",
+            f"update {number:,}: loss {sums.loss:.4f}, perplexity {sums.perplexity:.2f}, {speed}",
+            f"update {number:,}: loss {sums.loss:.4f}, perplexity {sums.perplexity:.2f}",
         )
 
     def _seconds_left(self, state: TrainingState, progress: Progress) -> float | None:
-        return seconds_left(self._stop, state, progress, seconds_per_update=self._seconds_per_update)
+        return seconds_left(self._stop, state, progress, seconds_per_update=self._recent.seconds_per_update)
 
     def begin_validation(self) -> None:
         """Say that updates pause."""
@@ -200,8 +255,18 @@ def _facts(result: Validation) -> dict[str, Any]:
     return facts
 
 
-def _in_time(seconds_left: float | None) -> str:
-    return "" if seconds_left is None else f", {duration(seconds_left)} left"
+def in_one_line(sums: Sums, result: UpdateResult) -> tuple[str, ...]:
+    """Return what is worth watching of the latest updates and the last one, in forms of falling length."""
+    source, target = (rounded(rate) for rate in sums.rates)
+    loss, plain, padding = f"{sums.loss:.3f}", rounded(sums.perplexity, 2), f"{sums.padding:.1%}"
+    rate, norm = f"{result.rate:.2e}", f"{result.gradient_norm:.2f}"
+    return (
+        f"loss {loss}, perplexity {plain}, learning rate {rate}, {source} + {target} tokens/s, padding {padding}, "
+        f"gradient norm {norm}",
+        f"loss {loss}, ppl {plain}, lr {rate}, {source}+{target} tokens/s, padding {padding}, norm {norm}",
+        f"loss {loss}, ppl {plain}, lr {rate}, {source}+{target} tok/s, pad {padding}, norm {norm}",
+        f"loss {loss}, ppl {plain}, {source}+{target} tok/s",
+    )
 
 
 def _in_words(result: Validation) -> str:

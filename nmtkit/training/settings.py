@@ -1,14 +1,14 @@
 """The settings of training."""
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nmtkit.data.settings import BatchConfig, SamplingConfig
 from nmtkit.section import Conflict, Section
 from nmtkit.training.optimizers import AdamConfig, OptimizerConfig
-from nmtkit.training.schedules import NoamConfig, ScheduleConfig
+from nmtkit.training.schedules import NoamConfig, ScheduleConfig, WsdConfig
 
 
 class StopConfig(Section):
@@ -16,7 +16,14 @@ class StopConfig(Section):
 
     updates: int = Field(100_000, ge=0, description="Updates in all, those before a resume included.")
     epochs: int = Field(0, ge=0, description="Passes over the training corpus; 0: no such limit.")
-    minutes: float = Field(0.0, ge=0, description="Minutes of training, with those before a resume; 0: no such limit.")
+    minutes: float = Field(
+        0.0,
+        ge=0,
+        description="Minutes from the first update to the end, the last validation, the average and its validation "
+        "included, and those before a resume; 0: no such limit. Updates end sooner, by what the latest validation and "
+        "checkpoint took (by half of the time at most); where none was validated until half of the time is over, one "
+        "is then. Validations in between take a tenth of the time at most: one that is due sooner is left out.",
+    )
     patience: int = Field(0, ge=0, description="Validations in a row without a better score; 0: no such limit.")
 
     def conflicts(self) -> Iterator[Conflict]:
@@ -43,7 +50,11 @@ class CheckpointConfig(Section):
     keep_last: int = Field(5, ge=1, description="Newest checkpoints kept.")
     keep_best: int = Field(1, ge=0, description="Best checkpoints by development score kept besides.")
     average: int = Field(
-        5, ge=0, description="At the end the newest this many are averaged (the paper: base 5, big 20); 0: no average."
+        5,
+        ge=0,
+        description="At the end the newest this many are averaged (the paper: base 5, big 20); 0: no average. Where "
+        "so many, `every` apart, would not all lie in the last quarter of training, they are written at even distances "
+        "in its last twentieth; patience alone foresees no end.",
     )
 
     def conflicts(self) -> Iterator[Conflict]:
@@ -61,16 +72,44 @@ class TrainConfig(Section):
     batch: BatchConfig = Field(BatchConfig(), description="Token budgets.")
     sampling: SamplingConfig = Field(SamplingConfig(), description="Pieces drawn anew for each epoch.")
     optimizer: OptimizerConfig = Field(AdamConfig(), description="How weights follow gradients.")
-    schedule: ScheduleConfig = Field(NoamConfig(), description="Learning rate by update.")
+    schedule: ScheduleConfig = Field(
+        NoamConfig(), description="Learning rate by update. Without this table, `stop.minutes` brings `wsd` with it."
+    )
     label_smoothing: float = Field(
         0.1, ge=0, lt=1, description="Probability mass spread evenly over the whole vocabulary (ε_ls)."
     )
     clip_norm: float = Field(0.0, ge=0, description="Largest norm of the gradient; 0: not clipped (the paper).")
-    precision: Literal["auto", "fp32", "bf16"] = Field(
-        "auto", description="Number format of matrix products; auto: bf16 where processor or GPU gains by it."
+    precision: Literal["auto", "fp32", "tf32", "bf16", "fp16"] = Field(
+        "auto",
+        description="Number format of matrix products; auto: bf16 where the hardware computes it, else fp16 on a GPU.",
+    )
+    kernels: bool = Field(
+        True, description="Compute on a CPU with kernels that are compiled at the start, where there is a C++ compiler."
     )
     log_every: int = Field(100, ge=1, description="Updates between lines of metrics.jsonl and the log.")
     stop: StopConfig = Field(StopConfig(), description="When training ends.")
     validation: ValidationConfig = Field(ValidationConfig(), description="Watching the development set.")
     checkpoints: CheckpointConfig = Field(CheckpointConfig(), description="What is kept.")
     tensorboard: bool = Field(False, description="Also write TensorBoard events (needs the extra nmtkit[tensorboard]).")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fit_schedule(cls, values: Any) -> Any:
+        """Let training by the clock follow the schedule that is fitted to it, where none is named.
+
+        The others turn at certain updates, and nobody knows how many the time will be enough for.
+        """
+        if not isinstance(values, dict) or "schedule" in values:
+            return values
+        stop = values.get("stop")
+        minutes = stop.get("minutes") if isinstance(stop, dict) else getattr(stop, "minutes", None)
+        return {**values, "schedule": {"kind": "wsd"}} if minutes else values
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report a schedule that is fitted to an end which nobody can foresee."""
+        if isinstance(self.schedule, WsdConfig) and not (self.stop.updates or self.stop.epochs or self.stop.minutes):
+            yield Conflict(
+                "schedule.kind",
+                "is fitted to the end of training, which train.stop.patience alone does not foresee; set updates, "
+                "epochs or minutes in train.stop too, or choose another schedule",
+            )

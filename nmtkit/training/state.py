@@ -3,13 +3,13 @@
 import math
 import platform
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Self, get_args
 
 from nmtkit import __version__
 from nmtkit.data.position import Position
 from nmtkit.metrics.base import Score
-from nmtkit.training.precision import Precision
+from nmtkit.training.precision import FIRST_LOSS_SCALE, Precision
 
 
 @dataclass
@@ -22,12 +22,27 @@ class TrainingState:
     """The pairs of the epoch that are behind."""
     pairs: int = 0
     """Sentence pairs seen in all."""
+    passes: float = 0.0
+    """Passes over the corpora, the one at hand counted by its pairs."""
     seconds: float = 0.0
-    """Time spent training, validation and the time before a resume included."""
+    """Time since the first update, validations and the time before a resume included."""
+    update_seconds: float = 0.0
+    """What an update takes: a mean that forgets, over some 10 of them."""
+    validation_seconds: float = 0.0
+    """What the latest validation took, its reports included; not one that was made because training ends."""
+    validated_update_seconds: float = 0.0
+    """`update_seconds` at that time: how busy the machine was."""
+    validated_seconds: float = 0.0
+    """`seconds` at its end."""
+    checkpoint_seconds: float = 0.0
+    """What writing the latest checkpoint took."""
     skipped: int = 0
     """Updates whose loss or gradient was not finite."""
     skipped_in_a_row: int = 0
     """How many of them were the latest ones."""
+    loss_scale: float = FIRST_LOSS_SCALE
+    calm: int = 0
+    """fp16 alone: what the loss is multiplied by, and the updates since that changed."""
     validated: int = 0
     """The last update that was validated."""
     score: Score | None = None
@@ -69,9 +84,10 @@ class TrainingState:
         scores = {name: Score(**content[name]) if content[name] else None for name in ("score", "best")}
         position = Position.from_json(content["position"])
         state = cls(**{**content, **scores, "position": position})
-        numbers = {name: value for name, value in vars(state).items() if name not in (*scores, "position")}
-        for name, value in numbers.items():
-            if type(value) not in ((int, float) if name == "seconds" else (int,)) or not 0 <= value < math.inf:
+        types: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float)}
+        for name, type_ in ((each.name, each.type) for each in fields(cls)):
+            value = getattr(state, name)
+            if type_ in types and not (type(value) in types[type_] and 0 <= value < math.inf):
                 raise TypeError(f"{name} = {value!r}")
         for name, score in scores.items():
             if score is not None and not (type(score.value) in (int, float) and abs(score.value) <= sys.float_info.max):

@@ -25,6 +25,8 @@ class DevSet(NamedTuple):
     pairs: PairStore
     sources: Sequence[str]
     references: Sequence[str]
+    tag: str = ""
+    """What is put before each source; the packed pairs have it already."""
 
 
 class Translating(NamedTuple):
@@ -67,7 +69,7 @@ class Validator:
                 return Validation(
                     loss, Score("perplexity", perplexity(loss), "unsmoothed, per piece", False), translated=False
                 )
-            hypotheses = self.translating.translator.translate(self.dev.sources)
+            hypotheses = self.translating.translator.translate(self.dev.sources, tag=self.dev.tag)
             return Validation(loss, self.translating.metric(hypotheses, self.dev.references), translated=True)
 
     def rehearse(self) -> None:
@@ -81,7 +83,8 @@ class Validator:
                 longest = sorted(range(len(self.dev.sources)), key=lambda n: -len(self.dev.sources[n]))[
                     :REHEARSED_LINES
                 ]
-                hypotheses = self.translating.translator.translate([self.dev.sources[n] for n in longest])
+                lines = [self.dev.sources[n] for n in longest]
+                hypotheses = self.translating.translator.translate(lines, tag=self.dev.tag)
                 self.translating.metric(hypotheses, [self.dev.references[n] for n in longest])
 
     def _loss(self, tensors: Sequence[Indexes]) -> float:

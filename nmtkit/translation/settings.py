@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from nmtkit.corpus.tags import tag_conflicts
 from nmtkit.search.settings import BeamConfig, SearchConfig
 from nmtkit.section import Conflict, Section
 
@@ -33,8 +34,14 @@ class TranslateConfig(Section):
         description="A longer source line is cut at sentence ends (or words), its parts are translated and joined, "
         "and it is counted.",
     )
+    tag: str = Field(
+        "",
+        description="A tag of the training corpora, put before each source that `translate` reads; empty: none. "
+        "Development and test sets have their own, `corpus.dev.tag` and `corpus.test.tag`.",
+    )
 
     def conflicts(self) -> Iterator[Conflict]:
-        """Report a checkpoint that nothing can be meant by."""
+        """Report a checkpoint that nothing can be meant by, and a tag of two words."""
         if self.checkpoint not in CHECKPOINTS and not self.checkpoint.isdecimal():
             yield Conflict("checkpoint", f"no such choice; choose {CHECKPOINT_CHOICES}")
+        yield from tag_conflicts(self.tag)

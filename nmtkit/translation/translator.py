@@ -9,6 +9,7 @@ import torch
 
 from nmtkit.corpus.lines import clean
 from nmtkit.corpus.segmenters import Segmenter
+from nmtkit.corpus.tags import check_tags
 from nmtkit.corpus.vocabulary import UNK
 from nmtkit.data.batch import collate
 from nmtkit.models.base import AutoregressiveModel
@@ -44,10 +45,10 @@ class LineTranslator:
     """Answers each line by its hypotheses, whatever the line holds.
 
     A line that is blank by Unicode white space is answered by a blank line. A line of more pieces than
-    `config.max_pieces` is cut (see `translation.cutting`), its parts are translated by themselves and joined
-    with a space: the i-th best of the line is made of the i-th best of every part, and log-probabilities and
-    scores are added. No text holds a tab or a character that anyone takes for a line end. `restore` makes the text
-    of each hypothesis from the text that the model was trained to write.
+    `config.max_pieces` is cut (see `translation.cutting`), its parts, each with the tag, are translated by themselves
+    and joined with a space: the i-th best of the line is made of the i-th best of every part, and log-probabilities and
+    scores are added. No text holds a tab or a character that anyone takes for a line end. `restore` makes the text of
+    each hypothesis from the text that the model was trained to write.
     """
 
     usual_pieces: int = 0
@@ -73,32 +74,36 @@ class LineTranslator:
         self.search = config.search.build()
         self.counts = TranslationCounts()
 
-    def translate(self, lines: Iterable[str]) -> list[str]:
-        """Return the best translation of each line."""
-        return [hypotheses[0].text for hypotheses in self.hypotheses(lines)]
+    def translate(self, lines: Iterable[str], *, tag: str | None = None) -> list[str]:
+        """Return the best translation of each line, as `hypotheses` does."""
+        return [hypotheses[0].text for hypotheses in self.hypotheses(lines, tag=tag)]
 
-    def hypotheses(self, lines: Iterable[str]) -> Iterator[list[Hypothesis]]:
+    def hypotheses(self, lines: Iterable[str], *, tag: str | None = None) -> Iterator[list[Hypothesis]]:
         """Yield the hypotheses of each line in order, best first, at least one.
 
-        Reads `config.chunk_lines` lines at a time. The model is put into evaluation mode only while it works.
+        `tag` is put before each source; empty: none, None: `config.tag`. Raises ConfigError for one that the vocabulary
+        does not have. Reads `config.chunk_lines` lines at a time. The model is put into evaluation mode only while it
+        works.
         """
         if isinstance(lines, str):
             raise TypeError("lines must be a list of strings, not one string; write [line]")
-        return self._stream(iter(lines))
+        key, asked = ("translate.tag", self.config.tag) if tag is None else ("tag", tag)
+        check_tags({key: asked}, self.source_segmenter.tags)
+        return self._stream(iter(lines), [self.source_segmenter.tag(asked)] if asked else [])
 
-    def _stream(self, lines: Iterator[str]) -> Iterator[list[Hypothesis]]:
+    def _stream(self, lines: Iterator[str], before: list[int]) -> Iterator[list[Hypothesis]]:
         while chunk := list(islice(lines, self.config.chunk_lines)):
-            yield from self._answer(chunk)
+            yield from self._answer(chunk, before)
 
-    def _answer(self, lines: Sequence[str]) -> list[list[Hypothesis]]:
-        """Return the hypotheses of a chunk of lines."""
+    def _answer(self, lines: Sequence[str], before: list[int]) -> list[list[Hypothesis]]:
+        """Return the hypotheses of a chunk of lines; the ids `before` come before those of each source."""
         texts = [self.normalize(clean(line)) for line in lines]
         encoded = iter(self.source_segmenter.encode([text for text in texts if text.strip()]))
         parts: list[list[int]] = []
         parts_of_line: list[range] = []
         for text in texts:
             first = len(parts)
-            parts += self._parts(next(encoded) if text.strip() else [])
+            parts += [before + part for part in self._parts(next(encoded) if text.strip() else [])]
             parts_of_line.append(range(first, len(parts)))
         found = self._search(parts)
         return [self._restored(_join([found[part] for part in own])) for own in parts_of_line]

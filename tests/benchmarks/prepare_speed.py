@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import sentencepiece
+from processes import family
 
 from nmtkit.corpus.segmenters import BpeConfig, learn_segmenter
 from nmtkit.workers import processors
@@ -113,17 +114,6 @@ class Memory(threading.Thread):
         while Path(f"/proc/{self._process}").exists():
             self.peak = max(self.peak, sum(map(pss, family(self._process))))
             time.sleep(0.1)
-
-
-def family(process: int) -> Iterator[int]:
-    """Yield a process and all below it."""
-    yield process
-    try:
-        for task in Path(f"/proc/{process}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                yield from family(int(child))
-    except OSError:
-        return
 
 
 def pss(process: int) -> int:

@@ -3,13 +3,15 @@
     python tests/benchmarks/training_speed.py --preset tiny base --precision fp32 bf16
     python tests/benchmarks/training_speed.py --kind rnn --preset tiny --set cell=lstm attention=dot input_feeding=false
 
-Synthetic pairs of 14-15 pieces, a vocabulary of 9,712, whole updates: collate, forward, backward, Adam. `plain` is the
-same model with PyTorch's own dropout and fused attention: what the written-out ones are worth, in the same run.
+Synthetic pairs of 14-15 pieces (or --length), a vocabulary of 9,712, whole updates: collate, forward, backward, Adam.
+`kernels` is what training does where there is a C++ compiler, `written` what it does without one, `plain` the same with
+PyTorch's own dropout and fused attention; all in the same run, in turn, the median of the repeats of each.
 """
 
 import argparse
 import json
 import random
+import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from nmtkit.data.batch import Batch, collate
+from nmtkit.kernels.library import Kernels, using
 from nmtkit.models.layers import Dropout
 from nmtkit.models.settings import ModelConfig
 from nmtkit.toml import parse_value
@@ -41,35 +44,53 @@ def plain() -> Iterator[None]:
 
     with (
         patch.object(Dropout, "forward", lambda self, x: F.dropout(x, self.p, self.training)),
+        patch("nmtkit.models.fused.attention", attention),
         patch("nmtkit.models.transformer.network.attention", attention),
     ):
         yield
 
 
-def rate(config: ModelConfig, precision: str, target_tokens: int, repeats: int) -> float:
-    """Return target tokens a second, the best of some repeats."""
-    torch.manual_seed(1)
-    model = config.build(VOCABULARY, VOCABULARY).train()
-    optimizer = AdamConfig().build(model.parameters())
-    draw = random.Random(1)
-    pairs = target_tokens // 16
-    sides = [
-        [[draw.randrange(4, VOCABULARY) for _ in range(draw.choice((14, 15)))] for _ in range(pairs)] for _ in "st"
-    ]
-    best = 0.0
-    for repeat in range(repeats + 1):
+class Training:
+    """A model with its optimizer and a batch."""
+
+    def __init__(self, config: ModelConfig, precision: str, arguments: argparse.Namespace) -> None:
+        torch.manual_seed(1)
+        self.model = config.build(VOCABULARY, VOCABULARY).train()
+        self.optimizer = AdamConfig().build(self.model.parameters())
+        self.precision = precision
+        draw, length = random.Random(1), arguments.length
+        self.sides = [
+            [
+                [draw.randrange(4, VOCABULARY) for _ in range(draw.choice((length - 1, length)))]
+                for _ in range(max(1, arguments.target_tokens // (length + 1)))
+            ]
+            for _ in "st"
+        ]
+
+    def rate(self, kernels: Kernels | None) -> float:
+        """Make an update and return target tokens a second."""
         began = time.perf_counter()
-        batch = Batch(collate(sides[0]), collate(sides[1]))
-        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-            loss = model(batch, 0.1)
+        batch = Batch(collate(self.sides[0]), collate(self.sides[1]))
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bf16"), using(kernels):
+            loss = self.model(batch, 0.1)
         (loss.total / loss.tokens).backward()
-        for group in optimizer.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = 1e-4
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        if repeat:  # the first one warms up
-            best = max(best, loss.tokens / (time.perf_counter() - began))
-    return best
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss.tokens / (time.perf_counter() - began)
+
+
+def measure(training: Training, repeats: int) -> dict[str, float]:
+    """Return the median rate of each way, after one update that warms up."""
+    found: dict[str, list[float]] = {"kernels": [], "written": [], "plain": []}
+    kernels = Kernels()
+    for _ in range(repeats + 1):
+        found["kernels"].append(training.rate(kernels))
+        found["written"].append(training.rate(None))
+        with plain():
+            found["plain"].append(training.rate(None))
+    return {name: statistics.median(rates[1:]) for name, rates in found.items()}
 
 
 def main() -> None:
@@ -80,6 +101,7 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="more settings of the model")
     parser.add_argument("--precision", nargs="+", default=["fp32", "bf16"])
     parser.add_argument("--target-tokens", type=int, default=4_096)
+    parser.add_argument("--length", type=int, default=15, help="pieces of a sentence, at most")
     parser.add_argument("--repeats", type=int, default=8)
     arguments = parser.parse_args()
     keep_freed_memory()
@@ -88,11 +110,10 @@ def main() -> None:
         model = {"kind": arguments.kind, "preset": preset, **more}
         config = TypeAdapter(ModelConfig).validate_python(model)
         for precision in arguments.precision:
-            ours = rate(config, precision, arguments.target_tokens, arguments.repeats)
-            with plain():
-                theirs = rate(config, precision, arguments.target_tokens, arguments.repeats)
-            record = {**model, "precision": precision, "threads": torch.get_num_threads()}
-            print(json.dumps({**record, "ours": round(ours), "plain": round(theirs), "ratio": round(ours / theirs, 2)}))
+            rates = measure(Training(config, precision, arguments), arguments.repeats)
+            record = {**model, "length": arguments.length, "precision": precision, "threads": torch.get_num_threads()}
+            ratio = round(rates["kernels"] / rates["plain"], 2)
+            print(json.dumps({**record, **{name: round(rate) for name, rate in rates.items()}, "ratio": ratio}))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from nmtkit import workers
 from nmtkit.commands import doctor, doctor_checks, doctor_copying
 from nmtkit.commands.doctor_checks import Finding
 from nmtkit.errors import ConfigError, NmtkitError
@@ -131,7 +132,7 @@ def test_processor_of_another_system(tmp_path, monkeypatch):
     [(2, 2, True, "ok"), (4, 2, False, "ok"), (4, 2, True, "warning"), (2, 8, True, "warning")],
 )
 def test_threads(cores, count, variable, state, monkeypatch):
-    monkeypatch.setattr(doctor_checks, "usable_cores", lambda: cores)
+    monkeypatch.setattr(doctor_checks, "processors", lambda: cores)
     monkeypatch.setattr(torch, "get_num_threads", lambda: count)
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -146,9 +147,9 @@ def test_threads(cores, count, variable, state, monkeypatch):
 @pytest.mark.parametrize(("quota", "cores"), [("max 100000", 8), ("150000 100000", 1), ("300000 100000", 3), ("", 8)])
 def test_usable_cores_are_those_of_the_container(quota, cores, tmp_path, monkeypatch):
     (tmp_path / "cpu.max").write_text(quota)
-    monkeypatch.setattr(doctor_checks, "CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(workers, "CPU_QUOTA", tmp_path / "cpu.max")
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
-    assert doctor_checks.usable_cores() == cores
+    assert workers.processors() == cores
 
 
 def test_gpus(monkeypatch):

@@ -1,10 +1,16 @@
 import pytest
 
-from nmtkit.commands.init import STARTS, init, init_sample
+from nmtkit.commands.init import SAMPLE_SEED, STARTS, init, init_sample
 from nmtkit.config import load
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log
 from nmtkit.models.transformer.settings import PRESETS
+
+
+@pytest.fixture
+def _drawn(sample, monkeypatch):
+    """Spare the seconds that it takes to draw the sample corpus."""
+    monkeypatch.setattr("nmtkit.commands.init.generate", {SAMPLE_SEED: sample}.__getitem__)
 
 
 def test_every_preset_has_a_start():
@@ -65,6 +71,7 @@ def test_any_language_code(tmp_path, source, target):
     assert config.corpus.dev.source != config.corpus.dev.target
 
 
+@pytest.mark.usefixtures("_drawn")
 def test_sample(tmp_path, capsys):
     init_sample(tmp_path / "new", Log())
     config = load(tmp_path / "new" / "nmtkit.toml")
@@ -82,6 +89,7 @@ def test_sample(tmp_path, capsys):
     assert "26,000 pairs of train, 500 pairs of dev, 1,000 pairs of test. Then:" in said.err
 
 
+@pytest.mark.usefixtures("_drawn")
 @pytest.mark.parametrize("name", ["nmtkit.toml", "data/dev.de", "data/test.labels"])
 def test_sample_never_overwrites(tmp_path, name):
     (tmp_path / "data").mkdir()
@@ -91,6 +99,7 @@ def test_sample_never_overwrites(tmp_path, name):
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [name.rpartition("/")[2]]
 
 
+@pytest.mark.usefixtures("_drawn")
 def test_called_again_writes_only_what_is_missing(tmp_path):
     init_sample(tmp_path, Log())
     (tmp_path / "data" / "train.de").unlink()

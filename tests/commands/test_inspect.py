@@ -50,6 +50,7 @@ class Inspected:
         ]
         overrides = {
             "corpus.train": [{"name": "toy", "source": "train.en", "target": "train.de"}, news],
+            "corpus.dev": {"name": "dev", "source": "dev.en", "target": "dev.de", "tag": "wire"},
             "prepare.max_pieces": 50,
             "prepare.segmenter": {"kind": "bpe", "vocabulary_size": 360},
         }
@@ -98,12 +99,14 @@ def test_a_pair_of_a_later_corpus_has_its_line_and_tag(inspected: Inspected) -> 
     pairs = inspected.json("--pair", "61-63")
     assert [(pair["corpus"], pair["line"]) for pair in pairs] == [("news", 1), ("news", 5), ("news", 9)]
     assert [pair["source"]["pieces"][0] for pair in pairs] == ["<tag:wire>"] * 3
+    assert [pair["tag"] for pair in pairs] == ["wire"] * 3
+    assert "tag" not in inspected.json("--pair", "60")[0]
     assert pairs[0]["source"]["text"] == "a caf\xe9 dog ."
 
 
 def test_a_pair_as_text(inspected: Inspected) -> None:
     rows = inspected.text("--pair", "63").split("\n")
-    assert rows[0] == "pair 63 of 63: news:9"
+    assert rows[0] == "pair 63 of 63: news:9, tag wire"
     assert rows[1] == "  source  the bird <U+202E> ."
     assert rows[2].split()[:2] == ["<tag:wire>", "\u2581the"]
     (pair,) = inspected.json("--pair", "63")
@@ -114,6 +117,7 @@ def test_pairs_of_the_development_set(inspected: Inspected) -> None:
     (pair,) = inspected.json("--pair", "20", "--dev")
     assert (pair["of"], pair["corpus"], "line" in pair) == (20, "dev", False)
     assert pair["source"]["text"] == (inspected.folder / "dev.en").read_text().split("\n")[19]
+    assert (pair["source"]["pieces"][0], pair["tag"]) == ("<tag:wire>", "wire")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +167,7 @@ def test_the_batches_of_an_epoch_hold_each_pair_once(inspected: Inspected) -> No
         assert sum(batch["pairs"] for batch in batches) == 63
         by_pair = {sentence["pair"]: sentence for sentence in shown}
         assert by_pair[7] == {"pair": 7, "corpus": "toy", "line": 7, **_texts(inspected.toy[6])}
-        assert by_pair[62]["line"] == 5
+        assert (by_pair[62]["line"], by_pair[62]["tag"]) == (5, "wire")
 
 
 def _texts(pair: tuple[str, str]) -> dict[str, str]:
@@ -235,6 +239,15 @@ def test_the_steps_of_a_line(inspected: Inspected) -> None:
     shown = inspected.text("--line", "news:1")
     assert "    source    a cafe\u0301 dog<U+0001> .\n    target  ein<U+0009>hund .\n" in shown
     assert "  unicode\n    source    a caf\xe9 dog .\n    target  unchanged\n" in shown
+
+
+def test_a_line_is_shown_with_its_tag_which_is_none_of_its_pieces(inspected: Inspected) -> None:
+    tagged, dev, plain = inspected.json("--line", "news:9", "--line", "dev:4", "--line", "toy:7")
+    assert (tagged["tag"], dev["tag"], "tag" in plain) == ("wire", "wire", False)
+    (pair,) = inspected.json("--pair", str(tagged["pair"]))
+    assert ["<tag:wire>", *tagged["pieces"]["source"]] == pair["source"]["pieces"]
+    assert "  pieces, with the tag wire before the source\n" in inspected.text("--line", "dev:4")
+    assert "  pieces\n" in inspected.text("--line", "toy:7")
 
 
 def test_the_repeated_pair_is_found_in_the_text_where_ids_do_not_tell(

@@ -50,7 +50,7 @@ def test_what_tables_share_is_told_once_with_what_differs():
     dev, test = (
         options().split(f"\n### corpus.{name}\n")[1].split("\n## ")[0].split("\n### ")[0] for name in ("dev", "test")
     )
-    shared = "Its keys are those of [corpus.train](#corpustrain), but for `weight`, `tag` and `filters`"
+    shared = "Its keys are those of [corpus.train](#corpustrain), but for `weight` and `filters`"
     assert f"{shared}.\n" in dev
     assert "| `" not in dev
     assert f"{shared}; and:\n" in test

@@ -278,6 +278,44 @@ def test_the_checkpoint_is_the_one_asked_for(trained, log, capsys):
     assert found["translate"]["checkpoint"] == "4"
 
 
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory):
+    """A run whose training corpora have tags, its config with three test sets of one text, and the config's folder."""
+    base = tmp_path_factory.mktemp("tagged")
+    train = [{"name": tag, "tag": tag, "source": "train.en", "target": "train.de"} for tag in ("news", "bt")]
+    test = [{"name": f"test {tag}", "tag": tag, "source": "test.en", "target": "test.de"} for tag in ("bt", "news", "")]
+    config = load(write_project(base, {"corpus.train": train, "corpus.test": test, "translate.tag": "news"}))
+    return write_run(base / "run", {"corpus.train": train}), config, base
+
+
+def test_each_test_set_has_its_own_tag(tagged, log, capsys):
+    run, config, base = tagged
+    score_run(run, config, base, log, device="cpu", form="json")
+    out, err = capsys.readouterr()
+    sets = json.loads(out)["sets"]
+    assert [each["tag"] for each in sets] == ["bt", "news", ""]
+    sources = (base / "test.en").read_bytes().decode().removesuffix("\n").split("\n")
+    translator = Translator.load(run.path, device="cpu")
+    found = []
+    for each in sets:
+        found.append(run.translation(each["name"], "00000008").read_bytes().decode().removesuffix("\n").split("\n"))
+        assert found[-1] == translator.translate(sources, tag=each["tag"])
+    assert len({*map(tuple, found)}) == 3
+    assert err.count("has no tag") == 1
+    assert (
+        'test  has no tag, though every training corpus has one, so the model knows nothing like it; give "news"' in err
+    )
+
+
+def test_a_tag_that_was_not_trained_is_refused_before_anything_is_translated(tagged, log, monkeypatch):
+    run, config, base = tagged
+    monkeypatch.setattr(Translator, "hypotheses", lambda *_, **__: pytest.fail("something was translated"))
+    wrong = config.corpus.test[2].model_copy(update={"tag": "old"})
+    corpus = config.corpus.model_copy(update={"test": (*config.corpus.test[:2], wrong)})
+    with pytest.raises(ConfigError, match=r'^corpus\.test\[2\]\.tag = "old": no such tag; choose "news" or "bt", or'):
+        score_run(run, config.model_copy(update={"corpus": corpus}), base, log, device="cpu")
+
+
 def test_references_stay_as_they_are(trained, log, capsys, tmp_path):
     run, config, base = trained
     decomposed = ["a\u0308rger  und   spa\u0308ne"] * 20  # the normalizers would compose and squeeze this

@@ -19,10 +19,12 @@ from nmtkit.config import load
 from nmtkit.corpus.lines import read_lines
 from nmtkit.data.manifest import load_manifest
 from nmtkit.errors import CheckpointError, ConfigError, DataError
-from nmtkit.log import Log
+from nmtkit.log import Log, duration
 from nmtkit.models.transformer.settings import TransformerConfig
 from nmtkit.run_lock import RunLock
+from nmtkit.training.checkpoints import read_state
 from nmtkit.training.signals import Interrupted
+from nmtkit.training.stopping import seconds_needed
 from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validator
 from nmtkit.translation.settings import TranslateConfig
@@ -62,7 +64,7 @@ def test_records_follow_the_agreed_form(trained: Project) -> None:
     assert [record["update"] for record in training] == [2, 4, 6, 8]
     assert training[0].keys() == {
         "kind", "update", "epoch", "loss", "perplexity", "learning_rate", "gradient_norm", "source_tokens_per_second",
-        "target_tokens_per_second", "padding", "pairs", "skipped", "seconds",
+        "target_tokens_per_second", "padding", "pairs", "skipped", "seconds", "seconds_left",
     }  # fmt: skip
     assert training[0]["learning_rate"] == 0.005
     assert 0 < training[0]["padding"] < 1
@@ -115,6 +117,38 @@ def test_the_logged_score_is_that_of_translate_and_score_where_it_is_not_zero(fr
     assert logged["score"] == pytest.approx(score.value)
 
 
+def test_the_logged_score_is_that_of_the_development_set_with_its_tag(fresh: Project, tmp_path: Path) -> None:
+    from nmtkit.commands.translate import translate
+
+    tags = ("corpus.train=[{name='toy', tag='news', source='train.en', target='train.de'}]", "corpus.dev.tag=news")
+    settings = (*tags, "score.metrics=[{kind='chrf'}]", "train.stop.updates=2", "train.validation.every=2",
+                "train.checkpoints.average=0")  # fmt: skip
+    prepare(fresh.config(*settings), fresh.folder, fresh.run, Log("quiet"))
+    fresh.train(*settings)
+    (logged,) = fresh.records("validation")
+    scores = {}
+    for tag in ("news", ""):
+        config, output = fresh.config(*settings, f"translate.tag='{tag}'"), tmp_path / "dev.de"
+        translate(fresh.run, config, Log("quiet"), source=fresh.folder / "dev.en", output=output, device="cpu")
+        metric = config.score.metrics[0].build("de")
+        scores[tag] = metric(list(read_lines(output)), list(read_lines(fresh.folder / "dev.de"))).value
+    assert logged["score"] == pytest.approx(scores["news"])
+    assert scores["news"] != pytest.approx(scores[""])
+
+
+def test_tags_must_be_prepared_and_trained(fresh: Project) -> None:
+    with pytest.raises(
+        DataError, match=r"prepared with other settings:\n  corpus\.dev\.tag: new, news\nrun `nmtkit pre"
+    ):
+        fresh.train("corpus.dev.tag=news")
+    tagged = "corpus.train=[{name='toy', tag='news', source='train.en', target='train.de'}]"
+    with pytest.raises(DataError, match=r"  corpus\.train\[0\]\.tag: new, news\n"):
+        fresh.train(tagged)
+    with pytest.raises(ConfigError, match=r'^translate\.tag = "news": the vocabulary has no tags'):
+        fresh.train("translate.tag=news")
+    assert not fresh.run.config.exists()
+
+
 def test_a_trained_run_translates(trained: Project) -> None:
     translator = Translator.load(trained.run.path, config=TranslateConfig(checkpoint="last"))
     assert len(translator.translate(["the dog sees a bird today .", ""])) == 2
@@ -133,6 +167,7 @@ def test_what_is_said_at_the_start(fresh: Project, capsys: pytest.CaptureFixture
     assert "data: 200 pairs, an epoch of 10 updates" in said
     assert "at most 400 with padding" in said
     assert "device cpu, precision fp32" in said
+    assert "learning rate: constant (peak = 0.005, warmup = 2)\n" in said
     assert re.search(r"update 2, epoch 0\.(1[5-9]|2[0-5]): loss ", said)
     assert " tokens/s, padding " in said
     assert " left\n" in said
@@ -371,13 +406,28 @@ def test_patience_ends_training(fresh: Project) -> None:
 
 
 def test_minutes_count_over_a_resume(finished: Project) -> None:
-    seconds = json.loads((finished.run.checkpoints / "00000008" / "state.json").read_text())["state"]["seconds"]
+    state = read_state(finished.run.checkpoints / "00000008").state
+    needed = seconds_needed(finished.config("train.stop.minutes=1000").train, state)
+    needed = min(needed, 2 * (state.seconds + state.update_seconds))  # at most half is kept for the ending
+    assert needed > state.seconds
     before = finished.snapshot()
-    finished.train(f"train.stop={{updates=0, minutes={(seconds - 1e-6) / 60}}}")
+    finished.train(f"train.stop={{updates=0, minutes={(needed - 1e-6) / 60}}}")
     assert finished.snapshot() == before
-    finished.train(f"train.stop={{updates=0, minutes={(seconds + 0.02) / 60}}}", "train.log_every=1")
+    finished.train(f"train.stop={{updates=0, minutes={(needed + 0.02) / 60}}}", "train.log_every=1")
     assert max(finished.updates()) > 8
-    assert finished.records("train")[-1]["seconds"] > seconds
+    assert finished.records("train")[-1]["seconds"] > state.seconds
+
+
+def test_a_finished_run_says_how_many_minutes_go_on(fresh: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """More than those it took: the ending has to fit in too."""
+    from nmtkit.commands.train import train
+
+    stop = "train.stop={updates=0, minutes=0.01}"
+    fresh.train(stop)
+    state = read_state(fresh.run.checkpoints / f"{max(fresh.updates()):08d}").state
+    needed = seconds_needed(fresh.config(stop).train, state)
+    train(fresh.config(stop), fresh.folder, fresh.run, Log(), device="cpu")
+    assert capsys.readouterr().err.endswith(f"to train on, raise that limit beyond {duration(needed)}\n")
 
 
 def during(what: type, name: str, number: signal.Signals) -> Callable[[object], object]:

@@ -67,6 +67,38 @@ def test_file_to_file(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
 
 
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    corpora = [{"name": tag, "tag": tag, "source": f"{tag}.en", "target": f"{tag}.de"} for tag in ("news", "bt")]
+    return write_run(tmp_path_factory.mktemp("tagged") / "run", {"corpus.train": corpora})
+
+
+def test_each_line_has_the_tag_that_is_asked_for(
+    tagged: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {tag: translated(tagged, tmp_path, TEXT, config_of(tagged, tag=tag)) for tag in ("news", "bt")}
+    assert "has no tag" not in capsys.readouterr().err
+    found[""] = translated(tagged, tmp_path, TEXT)
+    warning = "warning: the text has no tag, though every training corpus has one, so the model knows nothing like it; "
+    assert warning + 'give "news" or "bt" (--tag)' in capsys.readouterr().err
+    assert len({*found.values()}) == 3
+    for tag, content in found.items():
+        texts = Translator.load(tagged.path).translate(LINES, tag=tag)
+        assert content.decode() == "".join(f"{text}\n" for text in texts)
+
+
+def test_a_tag_that_was_not_trained_is_refused_with_those_that_were(
+    run: RunFolder, tagged: RunFolder, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        ConfigError, match=r'^translate\.tag = "old": no such tag; choose "news" or "bt", or remove it$'
+    ):
+        translated(tagged, tmp_path, TEXT, config_of(tagged, tag="old"))
+    with pytest.raises(ConfigError, match=r'^translate\.tag = "bt": the vocabulary has no tags'):
+        translated(run, tmp_path, TEXT, config_of(run, tag="bt"))
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
 def test_the_text_is_not_replaced_by_its_translation(run: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(TEXT)
     (tmp_path / "link").symlink_to(tmp_path / "in")
@@ -289,8 +321,9 @@ def test_an_error_in_the_middle_leaves_the_old_output(run: RunFolder, tmp_path: 
     packed = gzip.compress(b"a dog .\n" * 5000)
     (tmp_path / "in.gz").write_bytes(packed[: len(packed) - 12])
     (tmp_path / "out").write_bytes(b"what was there\n")
+    short = config_of(run, {"max_length_ratio": 0.0, "max_length_extra": 1}, chunk_lines=500, batch_tokens=20_000)
     with pytest.raises(DataError, match="damaged gzip file"):
-        translate(run, config_of(run), Log(), source=tmp_path / "in.gz", output=tmp_path / "out")
+        translate(run, short, Log(), source=tmp_path / "in.gz", output=tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == b"what was there\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.gz", "out"]
 

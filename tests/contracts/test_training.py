@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 from toy.projects import Project, same
 
-from nmtkit.data.epochs import Step
+from nmtkit.training.feeding import Feed
 
 STRAIGHT = (
     "train.stop.updates=14",
@@ -129,9 +129,11 @@ def test_other_batches_in_the_middle_of_an_epoch_go_on_with_the_pairs_not_seen(f
     seen: list[list[int]] = [[], []]
     update = Trainer._update
 
-    def watch(trainer: Trainer, step: Step) -> None:
-        seen[trainer.state.epoch] += [pair for tensor in step.update.tensors for pair in tensor.tolist()]
-        update(trainer, step)
+    def watch(trainer: Trainer, feed: Feed) -> None:
+        step = feed.step
+        assert step.epoch == trainer.state.epoch
+        seen[step.epoch] += [pair for tensor in step.update.tensors for pair in tensor.tolist()]
+        update(trainer, feed)
 
     stops = ((), 3), (BATCHES, 6), (("train.batch.tokens_per_update=300",), 9)
     with patch.object(Trainer, "_update", watch):
@@ -176,12 +178,13 @@ def long(prepared: Project, tmp_path_factory: pytest.TempPathFactory) -> Project
     return project
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "said"),
     [
         (signal.SIGKILL, -signal.SIGKILL, ""),
         (signal.SIGTERM, 143, "stopped by SIGTERM behind update"),
-        pytest.param(signal.SIGINT, 130, "stopped by SIGINT behind update", marks=pytest.mark.slow),
+        (signal.SIGINT, 130, "stopped by SIGINT behind update"),
     ],
 )
 def test_a_process_that_was_signalled_goes_on_as_if_nothing_had_happened(

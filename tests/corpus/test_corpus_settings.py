@@ -72,6 +72,19 @@ def test_mistakes_in_a_corpus_are_named(files: dict[str, Any], said: str) -> Non
         train(**files)
 
 
+def test_each_text_may_have_a_tag() -> None:
+    tagged = [{"name": name, "tag": tag, **TWO} for name, tag in (("a", "news"), ("b", ""), ("c", "bt"), ("d", "news"))]
+    held_out = {"dev": {"name": "dev", "tag": "bt", **TWO}, "test": [{"name": "test", "tag": "news", **TWO}]}
+    config = corpus(train=tagged, **held_out)
+    assert config.corpus.trained_tags == ("news", "bt")
+    assert config.tags == {"corpus.dev.tag": "bt", "corpus.test[0].tag": "news", "translate.tag": ""}
+    assert corpus(train=[{"name": "a", **TWO}], dev=None, test=None).tags == {"translate.tag": ""}
+    for key, texts in (("dev", {"name": "x", **TWO}), ("test", [{"name": "x", **TWO}])):
+        (texts if key == "dev" else texts[0])["tag"] = "b t"
+        with pytest.raises(ConfigError, match=rf'corpus\.{key}.*\.tag = "b t": holds white space or .*; give one word'):
+            corpus(**{key: texts})
+
+
 def test_temperature_and_weights_are_two_ways_of_the_same() -> None:
     two = [{"name": "a", **TWO}, {"name": "b", "weight": 0.5, **TWO}]
     assert corpus(train=two).corpus.train[1].weight == 0.5

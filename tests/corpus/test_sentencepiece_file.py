@@ -82,6 +82,11 @@ def test_our_own_model_is_taken_as_it_is(tmp_path: Path) -> None:
     assert open_segmenter(model, "x").tag("news") == 4
 
 
+def test_tags_of_our_own_model_stay_and_others_are_added(tmp_path: Path) -> None:
+    segmenter = adopted(tmp_path, learn("bpe", tags=("news", "bt")), tags=("bt", "wire"))
+    assert segmenter.tags == {"news": 4, "bt": 5, "wire": segmenter.size - 1}
+
+
 def test_files_that_cannot_be_used_are_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     key = r"prepare\.segmenter\.path = '.*foreign\.model': "
     with pytest.raises(ConfigError, match=key + r"cannot be read \(No such file or directory\); give a SentencePiece"):

@@ -2,6 +2,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,11 +51,14 @@ def test_a_sample_is_all_where_it_may_be(tmp_path: Path) -> None:
     assert [pair.target for pair in sample(spool, 99)] == TARGETS
 
 
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("spool"), [7, 1, 13, 19])
+
+
 @given(size=st.integers(0, 40), kept=st.lists(st.booleans(), min_size=40, max_size=40))
-def test_a_sample_is_of_the_size_asked_for_in_order_without_repeats(
-    tmp_path_factory: object, size: int, kept: list[bool]
-) -> None:
-    spool = Spool(write(tmp_path_factory.mktemp("spool"), [7, 1, 13, 19]), np.array(kept))  # type: ignore[attr-defined]
+def test_a_sample_is_of_the_size_asked_for_in_order_without_repeats(blocks: Path, size: int, kept: list[bool]) -> None:
+    spool = Spool(blocks, np.array(kept))
     places = [SOURCES.index(pair.source) for pair in sample(spool, size)]
     assert len(places) == min(size, sum(kept))
     assert places == sorted(set(places))

@@ -20,6 +20,27 @@ def test_a_manifest_comes_back_as_saved(tmp_path: Path) -> None:
     assert load_manifest(tmp_path / "manifest.json") == manifest
 
 
+def test_a_person_can_read_it(tmp_path: Path) -> None:
+    manifest = Manifest({"a": "ä", "b": "c"}, {"dev": Stage("k", "d", {"x": 1, "y": 2}, {"z": {"many": [1, 2]}})})
+    manifest.save(tmp_path / "manifest.json")
+    rows = (tmp_path / "manifest.json").read_text("utf-8").split("\n")
+    assert rows[3:-3] == [
+        '  "facts": {',
+        '    "a": "ä",',
+        '    "b": "c"',
+        "  },",
+        '  "stages": {',
+        '    "dev": {',
+        '      "key": "k",',
+        '      "digest": "d",',
+        '      "files": {"x": 1, "y": 2},',
+        '      "report": {"z": {"many": [1, 2]}}',
+        "    }",
+        "  },",
+        '  "complete": false,',
+    ]
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"format": 0}', b'{"format": 2, "stages": {"text": 3}}', b"\xff"]
 )

@@ -24,9 +24,9 @@ TRAINING = {
     "config.toml stands under its temporary name": Moment("before", "pathlib:Path.replace"),
     "rehearsing": Moment("before", f"{VALIDATOR}.rehearse"),
     "between two updates": Moment("before", f"{TRAINER}:Trainer._update", 6),
-    "between the tensors of an update": Moment("before", f"{TRAINER}:make_batch", 25),
+    "between the tensors of an update": Moment("before", "nmtkit.training.feeding:make_batch", 23),
     "in the optimizer": Moment("before", "torch.optim:Adam.step", 5),
-    "at the end of an epoch": Moment("after", f"{TRAINER}:Trainer._advance", 5),
+    "at the end of an epoch": Moment("after", f"{TRAINER}:Trainer._update", 5),
     "behind an update, when it was asked already": Moment("after", f"{TRAINER}:Trainer._checkpoint_is_due", 1),
     "translating the development set": Moment("before", "nmtkit.search.beam:BeamSearch.__call__", 4),
     "scoring": Moment("before", "nmtkit.metrics.sacre:SacrebleuMetric.__call__", 3),
@@ -104,7 +104,7 @@ def test_a_training_stopped_at_seeded_operations_goes_on(
 LATE = {
     "before the late validation": Moment("before", f"{VALIDATOR}.__call__"),
     "recorded, not saved": Moment("after", "nmtkit.training.reporting:Reporter.validation"),
-    "the state stands under its temporary name": Moment("within", f"{TRAINER}:save_score", 2),
+    "the state stands under its temporary name": Moment("within", f"{TRAINER}:save_score", 3),
     "saved": Moment("after", f"{TRAINER}:save_score"),
 }
 

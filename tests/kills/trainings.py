@@ -98,7 +98,9 @@ def _files(project: Project) -> set[str]:
 
 def _state(folder: Path) -> Any:
     content = json.loads((folder / STATE).read_bytes())
-    content.get("state", {}).pop("seconds", None)
+    state = content.get("state", {})
+    for name in [name for name in state if name.endswith("seconds")]:
+        del state[name]
     return content
 
 

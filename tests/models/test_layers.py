@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from nmtkit.models.layers import Dropout, attention, causal_bias, padding_bias, sinusoids, softmax_loss
+from nmtkit.models.layers import Dropout, attention, causal_bias, padding_bias, sinusoids
 
 
 def naive_attention(query, key, value, seen):
@@ -88,11 +88,3 @@ def test_dropout_gradient_is_its_mask():
     dropped = Dropout(0.4).train()(x)
     dropped.sum().backward()
     assert torch.equal(x.grad, dropped.detach())
-
-
-def test_smoothed_loss_equals_torch():
-    logits, targets = torch.randn(6, 11), torch.tensor([0, 4, 10, 3, 3, 7])
-    loss = softmax_loss(logits, targets, 0.1)
-    torch.testing.assert_close(loss.total, F.cross_entropy(logits, targets, label_smoothing=0.1, reduction="sum"))
-    torch.testing.assert_close(loss.nll, F.cross_entropy(logits, targets, reduction="sum"))
-    assert loss.tokens == 6

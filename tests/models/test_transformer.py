@@ -5,8 +5,8 @@ import torch
 from torch.nn import functional as F
 from toy.models import VARIANTS, build, random_batch
 
-from nmtkit.models.layers import causal_bias, padding_bias, sinusoids
-from nmtkit.models.transformer.network import DecoderLayer, EncoderLayer
+from nmtkit.models.layers import sinusoids
+from nmtkit.models.transformer.network import DecoderLayer, EncoderLayer, Stream
 from nmtkit.models.transformer.settings import TransformerConfig
 
 SIZES = {"encoder_layers": 2, "decoder_layers": 2, "width": 16, "feed_forward": 24, "heads": 2}
@@ -57,7 +57,7 @@ def test_encoder_layer_equals_the_naive_one(placement):
         return naive_heads(y, y, q, k, v, pair(attention.output), 2, ~mask[:, None, :])
 
     def feed(y):
-        inner, outer = layer.feed_forward[0], layer.feed_forward[3]
+        inner, outer = layer.feed_forward.inner, layer.feed_forward.output
         return (y @ inner.weight.T + inner.bias).clamp(min=0) @ outer.weight.T + outer.bias
 
     expected = x
@@ -69,7 +69,7 @@ def test_encoder_layer_equals_the_naive_one(placement):
             expected = norm(residual, expected + sublayer(expected))
         else:
             expected = expected + sublayer(norm(residual, expected))
-    torch.testing.assert_close(layer(x, padding_bias(mask)), expected)
+    torch.testing.assert_close(layer(Stream(x, x), mask.sum(1)).sum, expected)
 
 
 @pytest.mark.parametrize("placement", ["post", "pre"])
@@ -90,7 +90,7 @@ def test_decoder_layer_equals_the_naive_one(placement):
         return naive_heads(y, encoded, pair(attention.query), k, v, pair(attention.output), 2, ~mask[:, None, :])
 
     def feed(y):
-        inner, outer = layer.feed_forward[0], layer.feed_forward[3]
+        inner, outer = layer.feed_forward.inner, layer.feed_forward.output
         return (y @ inner.weight.T + inner.bias).clamp(min=0) @ outer.weight.T + outer.bias
 
     expected = x
@@ -103,15 +103,14 @@ def test_decoder_layer_equals_the_naive_one(placement):
             expected = norm(residual, expected + sublayer(expected))
         else:
             expected = expected + sublayer(norm(residual, expected))
-    found = layer(x, causal_bias(4, x.device), layer.cross_attention.project(encoded), padding_bias(mask))
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(layer(Stream(x, x), encoded, mask.sum(1)).sum, expected)
 
 
 def test_embeddings_are_scaled_and_positions_added():
     model = build(VARIANTS["transformer"])
     ids = torch.tensor([[5, 9, 3]])
     embedded = model._embed(model.source_embedding, ids, torch.arange(3))
-    torch.testing.assert_close(embedded, model.source_embedding.weight[ids] * 4 + sinusoids(torch.arange(3), 16))
+    torch.testing.assert_close(embedded.sum, model.source_embedding.weight[ids] * 4 + sinusoids(torch.arange(3), 16))
 
 
 def test_dropout_stands_where_the_paper_has_it():
@@ -198,8 +197,8 @@ def test_each_matrix_is_drawn_by_its_own_size():
         (layer.cross_attention.query, 1, square),
         (layer.cross_attention.key_value, 2, square),
         (layer.cross_attention.output, 1, square),
-        (layer.feed_forward[0], 1, feed),
-        (layer.feed_forward[3], 1, feed),
+        (layer.feed_forward.inner, 1, feed),
+        (layer.feed_forward.output, 1, feed),
     ]
     for linear, blocks, bound in bounds:
         assert not linear.bias.any()

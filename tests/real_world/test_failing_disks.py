@@ -26,7 +26,7 @@ def steps_of(command: str, here: Scene, nmt: Nmt) -> int:
     return here.disk.steps
 
 
-@pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("stage", "command"), [("raw", "prepare"), ("prepared", CHANGED)], ids=["first", "again"])
 def test_the_disk_fills_up_at_any_step_of_a_preparation(
     stage: str, command: str, stride: int, scene: Callable[[str], Scene], nmt: Nmt

@@ -167,7 +167,7 @@ def some(names: Iterable[str], slow: Container[str]) -> list[Any]:
     return [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in names]
 
 
-@pytest.mark.parametrize("name", some(LINES, BIG_LINES[1:]))
+@pytest.mark.parametrize("name", some(LINES, BIG_LINES))
 @pytest.mark.parametrize("command", ["translate in -o out", "translate < in"])
 def test_as_many_lines_out_as_in(name: str, command: str, scene: Callable[[str], Scene], nmt: Nmt) -> None:
     here = scene("trained")

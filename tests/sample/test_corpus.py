@@ -17,11 +17,6 @@ from nmtkit.sample.draw import Draw, NoWordError
 from nmtkit.sample.lexicon import lexicon
 
 
-@pytest.fixture(scope="module")
-def sample():
-    return generate(1)
-
-
 def test_how_many_rules():
     assert len(RULES) == 114
     assert len({rule.name for rule in RULES}) == len(RULES)

@@ -59,7 +59,7 @@ TINY: dict[str, Any] = {
         "checkpoints": {"every": 4, "keep_last": 2, "average": 2},
     },
     "translate": {
-        "search": {"kind": "beam", "beam": 2, "max_length_extra": 10},
+        "search": {"kind": "beam", "beam": 2, "max_length_ratio": 0.5, "max_length_extra": 5},
         "batch_tokens": 400,
         "chunk_lines": 8,
     },

@@ -21,7 +21,8 @@ def write_run(folder: Path, overrides: Mapping[str, Any] | None = None, *, updat
     config = resolve(config_values(overrides), "toy")
     write_text(run.config, dump(config))
     pairs = [sentence_pair(number) for number in range(0, count_sentences(), 97)]
-    learned = learn_segmenter(config.prepare.segmenter, [side for pair in pairs for side in pair])
+    sides = [side for pair in pairs for side in pair]
+    learned = learn_segmenter(config.prepare.segmenter, sides, tags=config.corpus.trained_tags)
     run.data.mkdir(parents=True, exist_ok=True)
     for file in (run.source_segmenter, run.target_segmenter):
         file.write_bytes(learned.model)

@@ -15,12 +15,13 @@ from nmtkit.models.base import Model
 from nmtkit.models.settings import ModelConfig
 from nmtkit.models.transformer.settings import TransformerConfig
 from nmtkit.run_folder import RunFolder
+from nmtkit.training.feeding import Material
 from nmtkit.training.precision import Precision
 from nmtkit.training.reporting import Reporter
 from nmtkit.training.settings import TrainConfig
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState
-from nmtkit.training.trainer import Learner, Material, Trainer, Workplace
+from nmtkit.training.trainer import Learner, Trainer, Workplace
 from nmtkit.training.validation import Validator
 from toy.models import VOCABULARY, random_sentences
 

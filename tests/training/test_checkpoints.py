@@ -28,6 +28,7 @@ from nmtkit.training.checkpoints import (
     prune,
     read_state,
     save_checkpoint,
+    save_score,
 )
 from nmtkit.training.choice import find_weights
 from nmtkit.training.optimizers import AdamConfig
@@ -288,6 +289,16 @@ def test_checkpoints_ahead_of_the_present_one_are_left_alone(bench: Bench) -> No
         bench.save(update)
     prune(bench.run.checkpoints, CheckpointConfig(keep_last=1, keep_best=0, average=0), 3)
     assert bench.updates() == [3, 9]
+
+
+def test_a_late_score_leaves_a_checkpoint_regular_or_not(bench: Bench) -> None:
+    for update, regular in ((10, True), (13, False)):
+        bench.save(update, regular=regular)
+        written = read_state(bench.run.checkpoints / f"{update:08d}")
+        written.state.validated = update
+        save_score(bench.run.checkpoints, written.state, written.origin)
+        after = read_state(written.folder)
+        assert (after.regular, after.state.validated) == (regular, update)
 
 
 # What is found.

@@ -6,7 +6,8 @@ from unittest.mock import patch
 import pytest
 import torch
 
-from nmtkit.training.precision import autocast, choose
+from nmtkit.errors import ConfigError
+from nmtkit.training.precision import LossScale, Precision, autocast, choose
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -30,10 +31,41 @@ def test_auto_without_cpuinfo_is_fp32() -> None:
         assert choose("auto", CPU) == "fp32"
 
 
-@pytest.mark.parametrize(("supported", "precision"), [(True, "bf16"), (False, "fp32")])
-def test_auto_asks_the_gpu(supported: bool, precision: str) -> None:
-    with patch("torch.cuda.is_bf16_supported", return_value=supported):
+@pytest.mark.parametrize(
+    ("supported", "capability", "precision"), [(True, (8, 0), "bf16"), (False, (7, 0), "fp16"), (False, (6, 1), "fp32")]
+)
+def test_auto_asks_the_gpu(supported: bool, capability: tuple[int, int], precision: str) -> None:
+    with (
+        patch("torch.cuda.is_bf16_supported", return_value=supported),
+        patch("torch.cuda.get_device_capability", return_value=capability),
+    ):
         assert choose("auto", GPU) == precision
+
+
+@pytest.mark.parametrize("precision", ["fp16", "tf32"])
+def test_formats_of_gpus_are_refused_elsewhere(precision: Precision) -> None:
+    with pytest.raises(
+        ConfigError, match=rf'train\.precision = "{precision}" is for a GPU, but this trains on cpu; set'
+    ):
+        choose(precision, CPU)
+    assert choose(precision, GPU) == precision
+
+
+def test_the_loss_scale_falls_at_once_and_rises_slowly() -> None:
+    """Halved by an overflow, doubled after 2,000 updates without one; both counted anew from there."""
+    scale = LossScale(CPU)
+    for _ in range(1_999):
+        scale.follow(torch.tensor(True))
+    assert scale.read() == (2.0**16, 1_999)
+    scale.follow(torch.tensor(False))
+    assert scale.read() == (2.0**15, 0)
+    for _ in range(2_000):
+        scale.follow(torch.tensor(True))
+    assert scale.read() == (2.0**16, 0)
+    other = LossScale(CPU)
+    other.load(2.0**9, 7)
+    other.follow(torch.tensor(True))
+    assert other.read() == (2.0**9, 8)
 
 
 def test_what_is_asked_for_is_taken() -> None:

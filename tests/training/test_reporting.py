@@ -1,6 +1,7 @@
 """Reports: sums divided once, TensorBoard events, what stands in the bar."""
 
 import io
+import json
 import math
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from unittest.mock import patch
 import pytest
 from rich.console import Console
 from toy.projects import Project
+from toy.screen import Screen
 
 from nmtkit.data.batching import PlanSummary
 from nmtkit.data.epochs import Progress
@@ -27,8 +29,6 @@ def result(total: float, nll: float, source: int, target: int, padding: float, n
 
 
 def write(folder: Path, *results: UpdateResult, every: int = 1, log: Log | None = None) -> list[dict[str, float]]:
-    import json
-
     run = RunFolder(folder)
     reporter = Reporter(log or Log("quiet"), run, StopConfig(updates=10), every=every, tensorboard=False)
     state = TrainingState()
@@ -56,12 +56,89 @@ def test_updates_that_were_skipped_spoil_no_record(tmp_path: Path) -> None:
     assert write(tmp_path / "other", result(nan, nan, 8, 10, 0.1, nan)) == []
 
 
-def test_the_bar_shows_loss_and_time_left(tmp_path: Path) -> None:
-    log, screen = Log(), io.StringIO()
-    log.console = Console(file=screen, force_terminal=True, width=120)
-    write(tmp_path, result(20.0, 10.0, 8, 10, 0.1), every=5, log=log)
-    shown = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", screen.getvalue())
-    assert "1/10 loss 2.000, 0 s left" in shown
+def test_updates_that_are_reported_late_share_the_time(tmp_path: Path) -> None:
+    """Three updates in 6 seconds, told of at once: a record in their midst has the rate of its own two."""
+    reporter = Reporter(Log("quiet"), RunFolder(tmp_path), StopConfig(updates=12), every=2, tensorboard=False)
+    state = TrainingState()
+    with patch("nmtkit.training.reporting.time.monotonic", return_value=100.0) as clock:
+        reporter.open(state, average_stands=False)
+        for now, numbers in ((106.0, (1, 2, 3)), (116.0, (4, 5, 6, 7, 8))):
+            clock.return_value, state.update = now, numbers[-1]
+            for number in numbers:
+                reporter.update(result(20.0, 10.0, 8, 10, 0.1), state, Progress(number / 4, 4), number)
+    reporter.close()
+    records = [json.loads(line) for line in RunFolder(tmp_path).metrics.read_text().splitlines()]
+    assert [record["update"] for record in records] == [2, 4, 6, 8]
+    assert [record["target_tokens_per_second"] for record in records] == pytest.approx([5.0] * 4)
+    assert [record["seconds_left"] for record in records] == pytest.approx([18.0, 8.0, 8.0, 8.0])
+
+
+def test_time_left_is_unknown_where_only_patience_ends_training(tmp_path: Path) -> None:
+    reporter = Reporter(
+        Log("quiet"), RunFolder(tmp_path), StopConfig(updates=0, patience=3), every=1, tensorboard=False
+    )
+    reporter.open(TrainingState(), average_stands=False)
+    reporter.update(result(20.0, 10.0, 8, 10, 0.1), TrainingState(update=1), Progress(0.25, 4))
+    reporter.close()
+    (record,) = [json.loads(line) for line in RunFolder(tmp_path).metrics.read_text().splitlines()]
+    assert record["seconds_left"] is None
+
+
+def watched(folder: Path, columns: int, *results: UpdateResult) -> tuple[Screen, Screen]:
+    """Return a terminal while training reports, and after it has closed."""
+    log, written = Log(), io.StringIO()
+    log.console = Console(file=written, force_terminal=True, width=columns, highlight=False, soft_wrap=True)
+    reporter = Reporter(log, RunFolder(folder), StopConfig(updates=123_456), every=2, tensorboard=False)
+    state = TrainingState(update=5_999)
+    reporter.open(state, average_stands=False)
+    with patch("nmtkit.training.reporting.time.monotonic", return_value=100.0) as clock:
+        reporter.begin_updates()
+        for each in results:
+            state.update += 1
+            clock.return_value += 2.0
+            reporter.update(each, state, Progress(state.update / 400, 400))
+            reporter._meter._bar.refresh()
+    during = Screen(columns).feed(written.getvalue())
+    reporter.close()
+    return during, Screen(columns).feed(written.getvalue())
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_terminal_shows_all_there_is_to_watch_and_no_line_wraps(tmp_path: Path, columns: int) -> None:
+    each = result(70_000.0, 50_000.0, 24_000, 25_000, 0.012, norm=0.834)
+    during, after = watched(tmp_path, columns, *[each] * 4)
+    assert during.wrapped == after.wrapped == 0
+    *above, bar, beneath = during.shown
+    assert after.shown == above
+    assert re.fullmatch(r". training [━╺╸ ]+ 6,003/123,456( up.*)?", bar)
+    if columns >= 80:
+        assert bar.endswith(" 6,003/123,456 updates, 2 d 17 h left"[: columns - 35])
+    numbers = {
+        60: ["2.800", "7.39", "12.0k+12.5k"],
+        80: ["2.800", "7.39", "1.00e-02", "12.0k+12.5k", "1.2%", "0.83"],
+        120: ["2.800", "7.39", "1.00e-02", "12.0k + 12.5k", "1.2%", "0.83"],
+    }[columns]
+    assert re.findall(r"\d[\d.k%e+ -]*[\dk%]", beneath) == numbers
+    assert len(above) == 2
+    for update, line in zip((6_000, 6_002), above, strict=True):
+        assert line.startswith(f"update {update:,}")
+        assert "loss 2.8000, perplexity 7.39" in line
+        assert ("12,000 + 12,500 tokens/s" in line) == (columns > 60)
+
+
+def test_what_is_not_finite_is_not_watched(tmp_path: Path) -> None:
+    nan = float("nan")
+    during, _ = watched(tmp_path, 80, result(nan, nan, 8, 10, 0.1, nan))
+    assert len(during.shown) == 1
+    assert "6,000/123,456" in during.shown[0]
+
+
+def test_the_fields_of_records_are_documented(trained: Project) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
+    for kind in ("train", "validation", "average"):
+        (record, *_) = trained.records(kind)
+        assert f'"kind": "{kind}"' in page
+        assert [name for name in record if name != "kind" and f"`{name}`" not in page] == []
 
 
 def test_tensorboard_events_hold_the_records(fresh: Project) -> None:

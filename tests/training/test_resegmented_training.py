@@ -10,6 +10,7 @@ from nmtkit.data.batch import Batch
 from nmtkit.data.resegmenting import build_resegmenter
 from nmtkit.data.settings import SamplingConfig
 from nmtkit.data.store import PairStore
+from nmtkit.training.engine import Outcome
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -18,23 +19,24 @@ def test_the_loss_is_divided_by_the_tokens_that_were_drawn(tmp_path: Path, on: b
     ids = own.encode(LINES[:60])
     pairs = PairStore(sentences(ids), sentences(ids[::-1]))
     trainer = make_trainer(tmp_path, train_config(stop={"updates": 3}), pairs, model=WIDTH_16.build(own.size, own.size))
-    trainer.resegment = build_resegmenter(own, own, SamplingConfig(source=on, target=on, dropout=0.4), seed=1)
-    backward = trainer._backward
+    drawing = build_resegmenter(own, own, SamplingConfig(source=on, target=on, dropout=0.4), seed=1)
+    trainer.material = trainer.material._replace(resegment=drawing)
+    gradients = trainer.engine.gradients
     divided, drawn = [], []
 
-    def watch(batches, number: int, tokens: int) -> tuple[float, float]:
+    def watch(batches, number: int, tokens: int) -> Outcome:
         made: list[Batch] = list(batches)
         if number:
             divided.append(tokens)
             drawn.append(sum(int(batch.target.lengths.sum()) for batch in made))
-        return backward(made, number, tokens)
+        return gradients(made, number, tokens)
 
-    trainer._backward = watch
+    trainer.engine.gradients = watch
     trainer.train()
     assert divided == drawn
     planned = [
         sum(int(pairs.target.lengths[tensor].sum()) + len(tensor) for tensor in step.update.tensors)
-        for step, _ in zip(trainer.batches.steps(type(trainer.state.position)()), range(3), strict=False)
+        for step, _ in zip(trainer.material.batches.steps(type(trainer.state.position)()), range(3), strict=False)
     ]
     assert (sum(drawn) > sum(planned)) == on
     assert on or drawn == planned

@@ -15,7 +15,7 @@ from nmtkit.data.batch import Batch
 from nmtkit.data.position import Position
 from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.models.base import Loss, Model
-from nmtkit.training.trainer import gradient_norm, scale_gradients, tensor_seed
+from nmtkit.training.engine import tensor_seed
 
 
 def gradients(model: Model) -> dict[str, Tensor]:
@@ -29,10 +29,10 @@ def test_accumulated_tensors_give_the_gradient_of_one_batch(tmp_path: Path) -> N
     whole = random_batch(lengths)
     halves = [_rows(whole, slice(0, 3)), _rows(whole, slice(3, 6))]
     tokens = int(whole.target.lengths.sum())
-    in_one = trainer._backward([whole], 1, tokens)
+    in_one = trainer.engine.gradients([whole], 1, tokens).read()[:2]
     expected = gradients(trainer.model)
     trainer.model.zero_grad(set_to_none=True)
-    in_two = trainer._backward(halves, 1, tokens)
+    in_two = trainer.engine.gradients(halves, 1, tokens).read()[:2]
     assert in_two == pytest.approx(in_one, rel=1e-5)
     for name, gradient in gradients(trainer.model).items():
         scale = float(expected[name].abs().max())
@@ -76,23 +76,30 @@ def test_an_update_is_one_step_on_the_mean_loss(tmp_path: Path) -> None:
 
 def test_clipping_scales_the_whole_gradient(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, train_config(), random_pairs(20))
-    trainer._backward([random_batch([(3, 4), (5, 6)])], 1, 12)
-    norm = gradient_norm(trainer.model)
-    by_hand = math.sqrt(sum(float((g.double() ** 2).sum()) for g in gradients(trainer.model).values()))
-    assert norm == pytest.approx(by_hand, rel=1e-6)
+    outcome = trainer.engine.gradients([random_batch([(3, 4), (5, 6)])], 1, 12)
+    norm = outcome.read()[2]
     before = gradients(trainer.model)
-    scale_gradients(trainer.model, 0.5 / norm)
-    assert gradient_norm(trainer.model) == pytest.approx(0.5, rel=1e-5)
-    for name, gradient in gradients(trainer.model).items():
-        torch.testing.assert_close(gradient, before[name] * (0.5 / norm))
+    by_hand = math.sqrt(sum(float((g.double() ** 2).sum()) for g in before.values()))
+    assert norm == pytest.approx(by_hand, rel=1e-6)
+    trainer.engine.config = train_config(clip_norm=norm / 4)
+    weights = {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
+    trainer.engine.step(outcome, 0.01)
+    first = 1 - 0.9  # what the first step's gradient weighs in Adam's mean
+    clipped = {parameter: state["exp_avg"] / first for parameter, state in trainer.optimizer.state.items()}
+    for name, parameter in trainer.model.named_parameters():
+        torch.testing.assert_close(clipped[parameter], before[name] / 4, rtol=1e-5, atol=1e-7)
+        assert not torch.equal(parameter, weights[name])
 
 
-@pytest.mark.parametrize(("clip_norm", "scaled"), [(0.0, 0), (1e6, 0), (1e-3, 4)])
-def test_only_a_larger_norm_is_clipped(tmp_path: Path, clip_norm: float, scaled: int) -> None:
-    trainer = make_trainer(tmp_path, train_config(clip_norm=clip_norm), random_pairs(60))
-    with patch("nmtkit.training.trainer.scale_gradients", wraps=scale_gradients) as scale:
+@pytest.mark.parametrize(("clip_norm", "same"), [(0.0, True), (1e6, True), (1e-3, False)])
+def test_only_a_larger_norm_is_clipped(tmp_path: Path, clip_norm: float, same: bool) -> None:
+    """Clipping acts through the optimizer's first moment, since Adam itself divides by the size of gradients."""
+    moments = []
+    for norm in (0.0, clip_norm):
+        trainer = make_trainer(tmp_path / str(len(moments)), train_config(clip_norm=norm), random_pairs(60))
         trainer.train()
-    assert scale.call_count == scaled
+        moments.append(torch.cat([state["exp_avg"].flatten() for state in trainer.optimizer.state.values()]))
+    assert torch.equal(*moments) == same
 
 
 def test_dropout_seeds_differ_by_update_tensor_rank_and_seed() -> None:
@@ -134,13 +141,16 @@ def test_an_update_that_is_not_finite_is_skipped(tmp_path: Path, capsys: pytest.
     model = Breaking({2, 3})
     trainer = make_trainer(tmp_path, train_config(batch=ONE_TENSOR), random_pairs(60, longest=1), model=model)
     seen = []
-    original = trainer._advance
+    original = trainer._read_outcomes
 
-    def watch(result, behind):
-        original(result, behind)
+    def watch():
+        unread = len(trainer._unread)
+        original()
+        if not unread:
+            return
         seen.append(torch.cat([p.detach().flatten() for p in model.parameters()]).clone())
 
-    trainer._advance = watch
+    trainer._read_outcomes = watch
     trainer.train()
     assert torch.equal(seen[0], seen[1])
     assert torch.equal(seen[1], seen[2])
@@ -163,7 +173,7 @@ def test_a_gpu_out_of_memory_is_explained(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, train_config(), random_pairs(20))
     error = torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB\nmore")
     with (
-        patch.object(trainer, "_backward", side_effect=error),
+        patch.object(trainer.engine, "gradients", side_effect=error),
         pytest.raises(NmtkitError, match=r"behind update 0: .*2 GiB\); lower train\.batch\.tokens_per_tensor \(now 60"),
     ):
         trainer.train()

@@ -49,8 +49,9 @@ class Echo:
     def __init__(self, model: AutoregressiveModel) -> None:
         self.model, self.asked = model, []
 
-    def translate(self, lines: Sequence[str]) -> list[str]:
+    def translate(self, lines: Sequence[str], *, tag: str) -> list[str]:
         assert not self.model.training
+        assert tag == "news"
         self.asked.append(list(lines))
         return list(lines)
 
@@ -68,9 +69,8 @@ def test_raw_lines_are_translated_and_scored() -> None:
     sources = [f"line {'x' * number}" for number in range(9)]
     references = [*sources[:5], "", "other", *sources[7:]]
     echo = Echo(model)
-    validator = Validator(
-        model, DevSet(random_pairs(9), sources, references), Translating(echo, Matches()), tokens=99, device=CPU
-    )
+    dev = DevSet(random_pairs(9), sources, references, "news")
+    validator = Validator(model, dev, Translating(echo, Matches()), tokens=99, device=CPU)
     validation = validator()
     assert validation.score == Score("matches", 7, "exact", higher_is_better=True)
     assert validation.translated

@@ -12,6 +12,7 @@ from nmtkit.corpus.normalizers import CountingChain, UnicodeConfig, WhitespaceCo
 from nmtkit.corpus.segmenters import BpeConfig, Segmenter, learn_segmenter, open_segmenter
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD
 from nmtkit.data.batch import Padded
+from nmtkit.errors import ConfigError
 from nmtkit.models.base import Memory
 from nmtkit.search.base import Hypothesis
 from nmtkit.search.settings import BeamConfig, GreedyConfig
@@ -138,6 +139,64 @@ def test_the_model_sees_no_control_id_within_a_sentence(segmenter: Segmenter) ->
         for ids, length in zip(source.ids.tolist(), source.lengths.tolist(), strict=True):
             assert not {PAD, BOS, EOS} & set(ids[: length - 1])
             assert ids[length - 1] == EOS
+
+
+@pytest.fixture(scope="module")
+def tagged() -> Segmenter:
+    lines = [side for number in range(0, count_sentences(), 97) for side in sentence_pair(number)]
+    return open_segmenter(
+        learn_segmenter(BpeConfig(vocabulary_size=400), lines, tags=["news", "bt"]).model, "toy.model"
+    )
+
+
+def seen(asked: LineTranslator) -> list[list[int]]:
+    """Return the sources that the model was given, in the order of their batches, end marks left off."""
+    sources = [zip(each.ids.tolist(), each.lengths.tolist(), strict=True) for each in asked.model.asked]
+    return [ids[: length - 1] for each in sources for ids, length in each]
+
+
+@pytest.mark.parametrize(
+    ("setting", "asked", "before"),
+    [("", None, ""), ("bt", None, "bt"), ("bt", "news", "news"), ("bt", "", ""), ("", "news", "news")],
+)
+def test_a_tag_comes_before_what_the_model_sees(
+    tagged: Segmenter, setting: str, asked: str | None, before: str
+) -> None:
+    tagging = translator(tagged, tag=setting, chunk_lines=2)
+    lines = ["the dog sees a bird .", " ", "the <tag:bt> fox", "the dog"]
+    answers = tagging.translate(lines, tag=asked)
+    assert answers[1] == ""
+    expected = [[*([tagged.tag(before)] if before else []), *ids] for ids in tagged.encode([*lines[:1], *lines[2:]])]
+    assert sorted(seen(tagging)) == sorted(expected)
+    assert tagging.counts.pieces == sum(map(len, expected)) - (3 if before else 0)
+    assert [best.text for best, *_ in tagging.hypotheses(lines, tag=asked)] == answers
+
+
+def test_each_part_of_an_over_long_line_has_the_tag(tagged: Segmenter) -> None:
+    sentences = ["the dog sees a bird today .", "every old fox hears the small neighbour ."]
+    encoded = tagged.encode(sentences)
+    longest = max(map(len, encoded))
+    cutting = translator(tagged, tag="news", max_pieces=longest)
+    (together,) = cutting.hypotheses([" ".join(sentences)])
+    assert sorted(seen(cutting)) == sorted([tagged.tag("news"), *ids] for ids in encoded)
+    alone = [found[0].text for found in cutting.hypotheses(sentences)]
+    assert together[0].text == " ".join(alone)
+    assert cutting.counts.cut == 1
+
+
+def test_a_tag_that_was_not_trained_is_refused_before_a_line_is_read(segmenter: Segmenter, tagged: Segmenter) -> None:
+    def lines() -> Iterator[str]:
+        pytest.fail("a line was read")
+        yield ""
+
+    with pytest.raises(
+        ConfigError, match=r'^translate\.tag = "old": no such tag; choose "news" or "bt", or remove it$'
+    ):
+        translator(tagged, tag="old").hypotheses(lines())
+    with pytest.raises(ConfigError, match=r'^tag = "old": no such tag; choose "news" or "bt"'):
+        translator(tagged).hypotheses(lines(), tag="old")
+    with pytest.raises(ConfigError, match=r'^tag = "bt": the vocabulary has no tags'):
+        translator(segmenter).translate(lines(), tag="bt")
 
 
 def test_an_over_long_line_is_the_sum_of_its_sentences(segmenter: Segmenter) -> None:

@@ -10,7 +10,9 @@ from torch.nn import functional as F
 
 from nmtkit.data.batch import Batch, Padded
 from nmtkit.models.base import AutoregressiveModel, Loss, Memory, State
-from nmtkit.models.layers import Dropout, embeddings, padding_bias, projection, softmax_loss
+from nmtkit.models.layers import Dropout, embeddings, padding_bias, projection
+from nmtkit.models.loss import output_loss
+from nmtkit.models.products import Rounded
 from nmtkit.models.rnn.attention import ATTENTIONS
 from nmtkit.models.rnn.cells import LAYERS, CellState, Layer, gate_inputs, matrix, reversed_within
 from nmtkit.models.rnn.settings import RnnConfig
@@ -127,12 +129,14 @@ class RecurrentNetwork(AutoregressiveModel):
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = Decoder(config)
         self.dropout = Dropout(config.dropout)
+        self._rounded = Rounded()
 
     def forward(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed loss of a batch; padding is left out before the output layer."""
         mask = batch.target.mask
         decoded = self._decode(batch)[mask]
-        return softmax_loss(self._output(decoded), batch.target.ids[mask], label_smoothing)
+        targets = batch.target.ids[mask]
+        return output_loss(decoded, self.output_embedding.weight, self._rounded, targets, label_smoothing)
 
     def logits(self, batch: Batch) -> Tensor:
         """Return the teacher-forced next-token scores before the softmax, (B, T, V)."""

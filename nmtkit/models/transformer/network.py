@@ -1,7 +1,7 @@
 """The Transformer: encoder, decoder, and how they meet (Vaswani et al. 2017)."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -9,19 +9,34 @@ from torch.nn import functional as F
 
 from nmtkit.data.batch import Batch, Padded
 from nmtkit.models.base import AutoregressiveModel, Loss, Memory, State
+from nmtkit.models.fused import (
+    add_dropped,
+    add_dropped_normed,
+    cross_attention,
+    normed,
+    relu_dropped,
+    self_attention,
+)
 from nmtkit.models.layers import (
     Dropout,
     attention,
-    causal_bias,
     embeddings,
     join_heads,
     padding_bias,
     projection,
     sinusoids,
-    softmax_loss,
     split_heads,
 )
+from nmtkit.models.loss import output_loss
+from nmtkit.models.products import Rounded, rounded
 from nmtkit.models.transformer.settings import TransformerConfig
+
+
+class Stream(NamedTuple):
+    """What flows through the layers: the residual sum, (B, L, D) float32, and the same in the format of products."""
+
+    sum: Tensor
+    rounded: Tensor
 
 
 class SelfAttention(nn.Module):
@@ -39,14 +54,15 @@ class SelfAttention(nn.Module):
         query, key, value = self.query_key_value(x).chunk(3, dim=-1)
         return split_heads(query, self.heads), split_heads(key, self.heads), split_heads(value, self.heads)
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
-        """Return what the queries find, (B, T, D)."""
-        joined: Tensor = self.output(join_heads(attention(query, key, value, bias, self.dropout)))
-        return joined
+    def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        """Return what the queries find, (B, T, D), short of the bias."""
+        return self.output.product(join_heads(attention(query, key, value, None, self.dropout)))
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """(B, L, D) → (B, L, D)."""
-        return self.attend(*self.project(x), bias)
+    def forward(self, x: Tensor, lengths: Tensor | None) -> Tensor:
+        """(B, L, D) → (B, L, D), short of the bias; positions see those before `lengths`, or without it before them."""
+        packed = self.query_key_value.product(x)
+        found = self_attention(packed, self.query_key_value.bias, self.heads, lengths, self.dropout)
+        return self.output.product(found)
 
 
 class CrossAttention(nn.Module):
@@ -65,29 +81,37 @@ class CrossAttention(nn.Module):
         key, value = self.key_value(encoded).chunk(2, dim=-1)
         return split_heads(key, self.heads), split_heads(value, self.heads)
 
-    def forward(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-        """(B, T, D) → (B, T, D)."""
+    def attend(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, D) over projected keys and values, short of the bias."""
         query = split_heads(self.query(x), self.heads)
-        joined: Tensor = self.output(join_heads(attention(query, key, value, bias, self.dropout)))
-        return joined
+        return self.output.product(join_heads(attention(query, key, value, bias, self.dropout)))
+
+    def forward(self, x: Tensor, encoded: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, D), short of the bias, over the source, (B, S, D), before `lengths`."""
+        query, memory = self.query.product(x), self.key_value.product(encoded)
+        biases = self.query.bias, self.key_value.bias
+        return self.output.product(cross_attention(query, memory, biases, self.heads, lengths, self.dropout))
 
 
-class FeedForward(nn.Sequential):
+class FeedForward(nn.Module):
     """Two linear maps with a ReLU between, the same at every position (section 3.3)."""
 
     def __init__(self, config: TransformerConfig) -> None:
-        super().__init__(
-            projection(config.width, config.feed_forward),
-            nn.ReLU(),
-            Dropout(config.activation_dropout),
-            projection(config.feed_forward, config.width),
-        )
+        super().__init__()
+        self.inner = projection(config.width, config.feed_forward)
+        self.output = projection(config.feed_forward, config.width)
+        self.dropout = Dropout(config.activation_dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, L, D) → (B, L, D), short of the bias."""
+        return self.output.product(relu_dropped(self.inner.product(x), self.inner.bias, self.dropout))
 
 
 class Residual(nn.Module):
     """What surrounds a sub-layer: x + dropout(sub-layer(x)), with the norm behind it (post) or before it (pre).
 
-    Post is the paper's LayerNorm(x + Dropout(Sublayer(x))), sections 3.1 and 5.4.
+    Post is the paper's LayerNorm(x + Dropout(Sublayer(x))), sections 3.1 and 5.4. The sub-layer leaves its last bias
+    to the sum.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -96,12 +120,12 @@ class Residual(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.pre = config.norm == "pre"
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """(B, L, D) → (B, L, D)."""
-        inner = self.norm(x) if self.pre else x
-        summed = x + self.dropout(sublayer(inner))
-        outer: Tensor = summed if self.pre else self.norm(summed)
-        return outer
+    def forward(self, x: Stream, sublayer: Callable[[Tensor], Tensor], bias: Tensor) -> Stream:
+        """Return the stream behind the sub-layer, whose output is `sublayer(…) + bias`."""
+        if self.pre:
+            added = add_dropped(x.sum, sublayer(normed(x.sum, self.norm)), bias, self.dropout)
+            return Stream(added, added)
+        return Stream(*add_dropped_normed(x.sum, sublayer(x.rounded), bias, self.dropout, self.norm))
 
 
 class EncoderLayer(nn.Module):
@@ -114,10 +138,11 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """(B, S, D) → (B, S, D)."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, bias))
-        x = self.feed_forward_residual(x, self.feed_forward)
+    def forward(self, x: Stream, lengths: Tensor) -> Stream:
+        """Return the stream one layer on; `lengths`, (B,), are those of the source sentences."""
+        attend = self.self_attention
+        x = self.self_attention_residual(x, lambda y: attend(y, lengths), attend.output.bias)
+        x = self.feed_forward_residual(x, self.feed_forward, self.feed_forward.output.bias)
         return x
 
 
@@ -133,35 +158,40 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, bias: Tensor, memory: tuple[Tensor, Tensor], memory_bias: Tensor) -> Tensor:
-        """(B, T, D) → (B, T, D); all target positions at once."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, bias))
-        x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, *memory, memory_bias))
-        x = self.feed_forward_residual(x, self.feed_forward)
-        return x
+    def forward(self, x: Stream, encoded: Tensor, lengths: Tensor) -> Stream:
+        """Return the stream of all target positions one layer on, over the source, (B, S, D) before `lengths`."""
+        return self._through(
+            x, lambda y: self.self_attention(y, None), lambda y: self.cross_attention(y, encoded, lengths)
+        )
 
     def step(
-        self, x: Tensor, past: tuple[Tensor, Tensor], memory: tuple[Tensor, Tensor], memory_bias: Tensor
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """(R, 1, D) → (R, 1, D), one position behind `past`: keys and values, (R, H, T, d), returned longer by one."""
+        self, x: Stream, past: tuple[Tensor, Tensor], memory: tuple[Tensor, Tensor], memory_bias: Tensor
+    ) -> tuple[Stream, tuple[Tensor, Tensor]]:
+        """Return the stream, (R, 1, D), one layer on, one position behind `past`: keys and values, (R, H, T, d).
+
+        Those are returned longer by one.
+        """
         grown = past
 
         def attend(y: Tensor) -> Tensor:
             nonlocal grown
             query, key, value = self.self_attention.project(y)
             grown = torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
-            return self.self_attention.attend(query, *grown, None)
+            return self.self_attention.attend(query, *grown)
 
         def cross(y: Tensor) -> Tensor:
             # The hypotheses of a sentence ask the same keys: they stand as positions of one query.
             beam = y.size(0) // memory[0].size(0)
-            found: Tensor = self.cross_attention(y.view(-1, beam, y.size(-1)), *memory, memory_bias)
+            found = self.cross_attention.attend(y.view(-1, beam, y.size(-1)), *memory, memory_bias)
             return found.view_as(y)
 
-        x = self.self_attention_residual(x, attend)
-        x = self.cross_attention_residual(x, cross)
-        x = self.feed_forward_residual(x, self.feed_forward)
-        return x, grown
+        return self._through(x, attend, cross), grown
+
+    def _through(self, x: Stream, attend: Callable[[Tensor], Tensor], cross: Callable[[Tensor], Tensor]) -> Stream:
+        x = self.self_attention_residual(x, attend, self.self_attention.output.bias)
+        x = self.cross_attention_residual(x, cross, self.cross_attention.output.bias)
+        x = self.feed_forward_residual(x, self.feed_forward, self.feed_forward.output.bias)
+        return x
 
 
 class Transformer(AutoregressiveModel):
@@ -177,14 +207,15 @@ class Transformer(AutoregressiveModel):
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.width) if pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.width) if pre else nn.Identity()
+        self.encoder_norm = nn.LayerNorm(config.width) if pre else None
+        self.decoder_norm = nn.LayerNorm(config.width) if pre else None
+        self._rounded = Rounded()
 
     def forward(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed loss of a batch; padding is left out before the output layer."""
         mask = batch.target.mask
-        decoded = self._decode(batch)[mask]
-        return softmax_loss(self._output(decoded), batch.target.ids[mask], label_smoothing)
+        decoded, targets = self._decode(batch)[mask], batch.target.ids[mask]
+        return output_loss(decoded, self.output_embedding.weight, self._rounded, targets, label_smoothing)
 
     def logits(self, batch: Batch) -> Tensor:
         """Return the teacher-forced next-token scores before the softmax, (B, T, V)."""
@@ -192,13 +223,8 @@ class Transformer(AutoregressiveModel):
 
     def encode(self, source: Padded) -> Memory:
         """Read B source sentences; returns the keys and values of every cross-attention, ready for all positions."""
-        bias = padding_bias(source.mask)
-        positions = torch.arange(source.ids.size(1), device=source.ids.device)
-        x = self._embed(self.source_embedding, source.ids, positions)
-        for layer in self.encoder:
-            x = layer(x, bias)
-        x = self.encoder_norm(x)
-        memory: Memory = {"bias": bias}
+        x = self._encode(source)
+        memory: Memory = {"bias": padding_bias(source.mask)}
         for number, layer in enumerate(self._decoder_layers()):
             memory[f"keys.{number}"], memory[f"values.{number}"] = layer.cross_attention.project(x)
         return memory
@@ -220,29 +246,40 @@ class Transformer(AutoregressiveModel):
             past = state[f"keys.{number}"], state[f"values.{number}"]
             source = memory[f"keys.{number}"], memory[f"values.{number}"]
             x, (after[f"keys.{number}"], after[f"values.{number}"]) = layer.step(x, past, source, memory["bias"])
-        return self._output(self.decoder_norm(x).squeeze(1)), after
+        return self._output(_top(x, self.decoder_norm).squeeze(1)), after
 
     def _decoder_layers(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.decoder))
 
+    def _encode(self, source: Padded) -> Tensor:
+        """Return the encoder's output at every source position, (B, S, D)."""
+        positions = torch.arange(source.ids.size(1), device=source.ids.device)
+        x = self._embed(self.source_embedding, source.ids, positions)
+        for layer in self.encoder:
+            x = layer(x, source.lengths)
+        return _top(x, self.encoder_norm)
+
     def _decode(self, batch: Batch) -> Tensor:
         """Return the decoder's output at every target position, (B, T, D)."""
-        memory = self.encode(batch.source)
-        # Padding stands behind the tokens, so the causal mask hides it from them.
+        encoded, lengths = self._encode(batch.source), batch.source.lengths
+        # Padding stands behind the tokens, so that no token sees it: each sees but those before.
         positions = torch.arange(batch.target.ids.size(1), device=batch.target.ids.device)
-        bias = causal_bias(len(positions), positions.device)
         x = self._embed(self.target_embedding, batch.decoder_input, positions)
-        for number, layer in enumerate(self._decoder_layers()):
-            x = layer(x, bias, (memory[f"keys.{number}"], memory[f"values.{number}"]), memory["bias"])
-        normed: Tensor = self.decoder_norm(x)
-        return normed
+        for layer in self._decoder_layers():
+            x = layer(x, encoded, lengths)
+        return _top(x, self.decoder_norm)
 
-    def _embed(self, embedding: nn.Embedding, ids: Tensor, positions: Tensor) -> Tensor:
+    def _embed(self, embedding: nn.Embedding, ids: Tensor, positions: Tensor) -> Stream:
         """Return dropout(embedding × √D + position) of ids and their positions (sections 3.4, 3.5, 5.4)."""
         width = embedding.embedding_dim
         dropped: Tensor = self.dropout(embedding(ids) * width**0.5 + sinusoids(positions, width))
-        return dropped
+        return Stream(dropped, rounded(dropped))
 
     def _output(self, x: Tensor) -> Tensor:
         """Return the scores of all target pieces, (…, D) → (…, V)."""
         return F.linear(x, self.output_embedding.weight)
+
+
+def _top(x: Stream, norm: nn.LayerNorm | None) -> Tensor:
+    """Return what a stack of layers gives, in the format of products; pre-norm layers leave the last norm to this."""
+    return x.rounded if norm is None else normed(x.sum, norm)
