@@ -4,9 +4,9 @@
     python tests/benchmarks/batching.py --corpora multi30k tatoeba news
     python tests/benchmarks/batching.py --text train.en train.de
 
-With --pairs: synthetic lengths of news text, read from files as those of a store are. Seconds and peak memory, in a
-process of its own, to the first update, to one in the middle of the epoch, and to plan a whole epoch window by window,
-which training does as it goes. Memory counts the pages of the lengths' files that were read.
+With --pairs: a store of synthetic pairs with lengths of news text, on the disk. Seconds and peak memory, in a process
+of its own, to open it, to the first update, to one in the middle of the epoch, and to plan a whole epoch window by
+window, which training does as it goes. Memory counts the pages of the lengths' files that were read.
 
 With --corpora (of ../shared/data or NMTKIT_SHARED_DATA) or --text: lengths in pieces of a joint SentencePiece BPE
 vocabulary learned here. The share of positions on each side that hold a token, for several budgets; `sorted` is the
@@ -33,6 +33,7 @@ from nmtkit.data.epochs import Batches
 from nmtkit.data.mixing import CorpusRange
 from nmtkit.data.position import Position
 from nmtkit.data.settings import BatchConfig
+from nmtkit.data.store import Packed, PairStore, writing_pairs
 from nmtkit.data.tensors import Indexes, Lengths
 
 BUDGETS = ((25_000, 4_096), (25_000, 25_000), (4_096, 2_048))
@@ -111,38 +112,44 @@ def sorted_tensors(source: Lengths, target: Lengths, tokens: int) -> list[Indexe
     return [*tensors, order[begin:]]
 
 
-def write_lengths(folder: Path, pairs: int) -> None:
-    """Write synthetic lengths, source and target, as plain numbers."""
+def write_store(folder: Path, pairs: int) -> None:
+    """Write a store of synthetic pairs: lengths of news text, ids of a vocabulary of 32,000."""
     generator = np.random.default_rng(1)
-    with (folder / "source").open("wb") as source_file, (folder / "target").open("wb") as target_file:
+    with writing_pairs(folder, "train", (32_000, 32_000)) as writer:
         for begin in range(0, pairs, 1_000_000):
             count = min(1_000_000, pairs - begin)
             source = np.clip(generator.lognormal(3.2, 0.6, count), 1, 256).astype(np.int32)
             target = np.clip(source * generator.lognormal(0.0, 0.22, count), 1, 256).astype(np.int32)
-            source_file.write(source.tobytes())
-            target_file.write(target.tobytes())
+            sides = [
+                Packed(generator.integers(4, 32_000, int(lengths.sum()), np.uint16), lengths)
+                for lengths in (source, target)
+            ]
+            writer.write(*sides)
 
 
 def measure(folder: Path) -> dict[str, object]:
-    """Return what planning over the lengths of a folder costs. Memory only rises, so this runs in its own process."""
+    """Return what opening and planning a store costs. Memory only rises, so this runs in its own process."""
     start = peak()
     clock, work = time.perf_counter(), time.process_time()
-    source, target = (np.memmap(folder / side, np.int32, "r") for side in ("source", "target"))
+    store = PairStore.open(folder, "train")
+    opening = time.perf_counter() - clock
+    source, target = store.source.lengths, store.target.lengths
     batches = Batches(source, target, [CorpusRange(0, len(source))], BatchConfig(), seed=1)
     next(batches.steps(Position()))
-    first = time.perf_counter() - clock
+    first = time.perf_counter() - clock - opening
     middle = Position(begin=len(source) // 2, weights=(1.0,))
     next(batches.steps(middle))
-    seek = time.perf_counter() - clock - first
+    seek = time.perf_counter() - clock - opening - first
     batches.largest(Position())
-    rehearsal = time.perf_counter() - clock - first - seek
+    rehearsal = time.perf_counter() - clock - opening - first - seek
     cost = batches.summary()
     return {
-        "pairs": len(source),
+        "pairs": len(store),
+        "open_seconds": round(opening, 3),
         "first_update_seconds": round(first, 2),
         "middle_of_the_epoch_seconds": round(seek, 2),
         "largest_tensors_seconds": round(rehearsal, 2),
-        "epoch_seconds": round(time.perf_counter() - clock - first - seek - rehearsal, 1),
+        "epoch_seconds": round(time.perf_counter() - clock - opening - first - seek - rehearsal, 1),
         "cpu_seconds_in_all": round(time.process_time() - work, 1),
         "peak_mib": round(peak()),
         "peak_mib_before": round(start),
@@ -163,15 +170,15 @@ def main() -> None:
     parser.add_argument("--corpora", nargs="*", default=[], choices=["multi30k", "tatoeba", "news"])
     parser.add_argument("--text", nargs=2, type=Path, metavar=("SOURCE", "TARGET"))
     parser.add_argument("--vocabulary", type=int, default=8_000)
-    parser.add_argument("--lengths-in", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.lengths_in:
-        print(json.dumps(measure(arguments.lengths_in)))
+    if arguments.store:
+        print(json.dumps(measure(arguments.store)))
         return
     for pairs in arguments.pairs:
         with tempfile.TemporaryDirectory() as folder:
-            write_lengths(Path(folder), pairs)
-            subprocess.run([sys.executable, __file__, "--lengths-in", folder], check=True)
+            write_store(Path(folder), pairs)
+            subprocess.run([sys.executable, __file__, "--store", folder], check=True)
     corpora = {name: texts(name) for name in arguments.corpora}
     if arguments.text:
         corpora[arguments.text[0].name] = lines(arguments.text[0]), lines(arguments.text[1])

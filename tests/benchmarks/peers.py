@@ -16,8 +16,13 @@ LOGS = {"eole": "eole", "opennmt_py": "onmt"}
 """Of those whose JSON line does not say how many tokens an update has: what the folder of their log begins with."""
 TOKENS = re.compile(r"bsz: *\d+/ *(\d+)/")
 """Where that log says it: source tokens, target tokens, sentences."""
-LONG_TEXT = {"sockeye": "--max-seq-len 1024", "marian": "--max-length 1024"}
-"""More options for texts with sentences that these would leave out by default, or as their scripts call them."""
+LONGER_TEXT = {
+    "sockeye": "--max-seq-len 600 --batch-sentences-multiple-of 1",
+    "fairseq": "--required-batch-size-multiple 1",
+}
+"""More options for longer sentences: by default Sockeye leaves them out, and both fill their batches badly."""
+MOST = {"marian": 256}
+"""Pieces beyond which a script has sentences left out, whatever options it is given."""
 
 
 class Peer(NamedTuple):
@@ -69,8 +74,13 @@ def segment(places: Places) -> None:
         raise SystemExit(done.complaint)
 
 
-def measure(peer: Peer, places: Places, task: str, updates: int | None, *, long: bool) -> dict[str, Any]:
-    """Run a peer's script and return what it prints and what memory it takes, or its `error`."""
+def measure(peer: Peer, places: Places, task: str, updates: int | None, *, longest: int) -> dict[str, Any]:
+    """Run a peer's script and return what it prints and what memory it takes, or its `error`.
+
+    `longest` is how many pieces a sentence of the text may have where they are not those of captions, else 0.
+    """
+    if longest > MOST.get(peer.name, longest):
+        return {"error": f"its script leaves out sentences of more than {MOST[peer.name]} pieces"}
     environment: dict[str, str] = {}
     tag = ""
     if peer.precision != "fp32":
@@ -78,8 +88,8 @@ def measure(peer: Peer, places: Places, task: str, updates: int | None, *, long:
         environment |= {"TAG": tag, "DTYPE": peer.precision}
     if updates:
         environment["UPDATES"] = str(updates)
-    if long and peer.name in LONG_TEXT:
-        environment["EXTRA"] = LONG_TEXT[peer.name]
+    if longest and peer.name in LONGER_TEXT:
+        environment["EXTRA"] = LONGER_TEXT[peer.name]
     script = places.scripts / f"run_{peer.name}.sh"
     done = run(["bash", script, places.text, places.work, task], environment)
     lines = done.output.strip().split("\n")

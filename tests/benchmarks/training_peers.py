@@ -17,8 +17,9 @@ medians, and the ratios of nmtkit to the fastest peer, in any precision and in f
 peer on PyTorch. With --results each measurement is kept in a file and not repeated.
 
 `--length news` is text whose sentences have 28 pieces on average (deviation 16, at most 100), `long` has 256 to 512:
-lines of TEXT joined. fairseq, OpenNMT-py and eole train on all of it, as their scripts call them; Sockeye and Marian
-get an option for that.
+lines of TEXT joined. fairseq, OpenNMT-py and eole train on all of it; Sockeye needs an option for that, which it gets,
+and Marian's script leaves `long` out. There OpenNMT-py and eole hold a pool of 29,000 sentences, which is most of
+their memory.
 """
 
 import argparse
@@ -74,6 +75,8 @@ class Bench(NamedTuple):
 
     length: str
     places: Places
+    longest: int
+    """Pieces of the longest sentence; 0 for captions."""
     project: Path
     operations: dict[str, float]
     """By task: operations for each target token."""
@@ -104,7 +107,9 @@ def set_up(arguments: argparse.Namespace, length: str) -> Bench:
     pairs = read_pairs(places.work / "data")
     project = write_project(places.work / "nmtkit", places.work / "data", TOKENS)
     vocabulary = len(read_pieces(places.work / "data")) + CONTROLS
-    bench = Bench(length, places, project, {name: operations(pairs, task, vocabulary) for name, task in TASKS.items()})
+    longest = 0 if length == "captions" else max(len(side) for pair in pairs for side in pair)
+    by_task = {name: operations(pairs, task, vocabulary) for name, task in TASKS.items()}
+    bench = Bench(length, places, longest, project, by_task)
     shutil.rmtree(bench.prepared, ignore_errors=True)
     nmtkit("prepare", bench, bench.prepared)
     check_prepared(bench.prepared, pairs)
@@ -182,7 +187,7 @@ def measurement(bench: Bench, task: str, subject: Subject, arguments: argparse.N
     """Measure once, whoever it is."""
     if subject.peer is None:
         return measure_ours(bench, task, subject.wanted, arguments.updates)
-    found = measure(subject.peer, bench.places, task, arguments.updates, long=bench.length != "captions")
+    found = measure(subject.peer, bench.places, task, arguments.updates, longest=bench.longest)
     return {"precision": subject.peer.precision, **found}
 
 

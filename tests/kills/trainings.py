@@ -21,7 +21,7 @@ SPARE = (*SETTINGS, "train.checkpoints={every=2, keep_last=2, average=2}")
 """An epoch of 5 updates; validations at 3, 6 and 8 and of the average; checkpoints at 2, 3, 4, 6 and 8."""
 KEEP_ALL = (*SETTINGS, "train.checkpoints={every=1, keep_last=99, keep_best=99, average=2}")
 
-TIMES = ("seconds", "source_tokens_per_second", "target_tokens_per_second")
+TIMES = ("seconds", "seconds_left", "source_tokens_per_second", "target_tokens_per_second")
 """What differs between two runs of the same."""
 
 
