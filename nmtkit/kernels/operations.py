@@ -32,6 +32,11 @@ def apply(function: type[Function], *arguments: Any) -> Any:
     return function.apply(*arguments)  # type: ignore[no-untyped-call]
 
 
+def _sizes(x: Tensor) -> tuple[int, int]:
+    """Return the rows of (…, D), and D."""
+    return x.numel() // x.size(-1), x.size(-1)
+
+
 def _flat(gradient: Tensor | None) -> Tensor | None:
     return None if gradient is None else gradient.contiguous()
 
@@ -42,7 +47,7 @@ class Sum(Function):
     @staticmethod
     def forward(ctx: Any, dropping: Dropping, x: Tensor, y: Tensor, bias: Tensor) -> Tensor:
         total = torch.empty_like(x)
-        rows, width = x.numel() // x.size(-1), x.size(-1)
+        rows, width = _sizes(x)
         nothing = None
         kernels, *mask = dropping
         kernels(
@@ -56,7 +61,7 @@ class Sum(Function):
         by_total = by_total.contiguous()
         by_x = torch.empty_like(by_total)
         by_y = torch.empty_like(by_total, dtype=ctx.number)
-        rows, width = by_total.numel() // by_total.size(-1), by_total.size(-1)
+        rows, width = _sizes(by_total)
         sums = by_total.new_empty(3 * width)
         ctx.kernels("residual_backward", ctx.number, by_total, *[None] * 6, *ctx.mask, by_x, by_y, sums, rows, width)
         return None, by_x, by_y, sums[:width]
@@ -69,7 +74,7 @@ class Normed(Function):
     def forward(
         ctx: Any, kernels: Kernels, number: torch.dtype, epsilon: float, x: Tensor, gain: Tensor, shift: Tensor
     ) -> Tensor:
-        rows, width = x.numel() // x.size(-1), x.size(-1)
+        rows, width = _sizes(x)
         mean, rate = x.new_empty(rows), x.new_empty(rows)
         rounded = torch.empty_like(x, dtype=number)
         kernels(
@@ -101,7 +106,7 @@ class SumNormed(Function):
         shift: Tensor,
     ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         ctx.set_materialize_grads(False)
-        rows, width = x.numel() // x.size(-1), x.size(-1)
+        rows, width = _sizes(x)
         total, normed = torch.empty_like(x), torch.empty_like(x)
         mean, rate = x.new_empty(rows), x.new_empty(rows)
         rounded = None if y.dtype == torch.float32 else torch.empty_like(y)
@@ -133,7 +138,7 @@ class Relu(Function):
     @staticmethod
     def forward(ctx: Any, dropping: Dropping, x: Tensor, bias: Tensor) -> Tensor:
         kernels, *mask = dropping
-        kernels("relu_forward", x.dtype, x, bias, *mask, x.numel() // x.size(-1), x.size(-1))
+        kernels("relu_forward", x.dtype, x, bias, *mask, *_sizes(x))
         ctx.mark_dirty(x)
         ctx.save_for_backward(x)
         ctx.kernels, ctx.p = kernels, dropping.p
@@ -143,9 +148,7 @@ class Relu(Function):
     def backward(ctx: Any, by_y: Tensor) -> tuple[Tensor | None, ...]:
         (y,) = ctx.saved_tensors
         by_x, by_bias = torch.empty_like(y), y.new_empty(y.size(-1), dtype=torch.float32)
-        ctx.kernels(
-            "relu_backward", y.dtype, by_y.contiguous(), y, ctx.p, by_x, by_bias, y.numel() // y.size(-1), y.size(-1)
-        )
+        ctx.kernels("relu_backward", y.dtype, by_y.contiguous(), y, ctx.p, by_x, by_bias, *_sizes(y))
         return None, by_x, by_bias
 
 
@@ -160,9 +163,9 @@ class SelfAttention(Function):
     def forward(ctx: Any, kernels: Kernels, heads: int, lengths: Tensor | None, packed: Tensor, bias: Tensor) -> Tensor:
         sentences, positions, width = packed.shape
         out = packed.new_empty(sentences, positions, width // 3)
-        query, key, value = packed.data_ptr(), *_behind(packed, width // 3, 2 * width // 3)
-        at = _heads(packed, packed, heads, lengths, (bias, bias[width // 3 :], bias[2 * width // 3 :]))
-        kernels("attention_forward", packed.dtype, byref(at), query, key, value, out)
+        third = width // 3
+        at = _heads(packed, packed, heads, lengths, (bias, bias[third:], bias[2 * third :]))
+        kernels("attention_forward", packed.dtype, byref(at), packed, *_behind(packed, third, 2 * third), out)
         ctx.save_for_backward(packed, bias, lengths)
         ctx.kernels, ctx.heads = kernels, heads
         return out
