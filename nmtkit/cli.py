@@ -7,13 +7,13 @@ import typer
 
 import nmtkit
 from nmtkit.cli_inspect import inspect
-from nmtkit.cli_options import Checkpoint, ConfigFile, Device, MaxMinutes, Quiet, RunPath, Settings, as_settings
+from nmtkit.cli_options import Checkpoint, ConfigFile, Device, Quiet, RunPath, Settings, as_log, as_settings
+from nmtkit.cli_train import train
 from nmtkit.ending import Command, report
 from nmtkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from nmtkit.commands.score_output import Form
-    from nmtkit.log import Log
 
 app = typer.Typer(
     help="Neural machine translation from raw text to BLEU: prepare, train, translate, score.",
@@ -22,14 +22,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-def _log(quiet: bool | None) -> "Log":
-    from nmtkit.log import Log
-
-    if quiet is None:
-        return Log()
-    return Log("quiet" if quiet else "verbose")
 
 
 def _version(asked: bool) -> None:
@@ -73,12 +65,12 @@ def init(
         for name, value in (("--source", source), ("--target", target), ("--preset", preset)):
             if value is not None:
                 raise ConfigError(f"{name} {value}: --sample has languages and size of its own; leave one of them away")
-        commands.init_sample(folder, _log(quiet))
+        commands.init_sample(folder, as_log(quiet))
         return
     if source is None or target is None:
         missing = "--source" if source is None else "--target"
         raise ConfigError(f"Missing option '{missing}'; give a language code such as en, or --sample alone")
-    commands.init(folder, _log(quiet), source=source, target=target, preset=preset or "small")
+    commands.init(folder, as_log(quiet), source=source, target=target, preset=preset or "small")
 
 
 @app.command(cls=Command)
@@ -100,43 +92,13 @@ def prepare(
     place = to_train(config, run, settings or ())
     from nmtkit.commands.prepare import prepare as run_prepare
 
-    run_prepare(place.config, place.base, place.run, _log(quiet), processes=processes)
+    run_prepare(place.config, place.base, place.run, as_log(quiet), processes=processes)
 
 
 app.command(cls=Command)(inspect)
 
 
-@app.command(cls=Command)
-def train(
-    config: ConfigFile = None,
-    run: RunPath = None,
-    settings: Settings = None,
-    max_minutes: MaxMinutes = None,
-    profile: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Train nothing: print where the time of N updates goes, and how fast."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --profile: write JSON.")] = False,
-    device: Device = "auto",
-    quiet: Quiet = None,
-) -> None:
-    """Train a model on what prepare made.
-
-    A training that was interrupted goes on from its last checkpoint.
-    """
-    from nmtkit.config import to_train
-
-    if as_json and profile is None:
-        raise ConfigError("--json: goes with --profile N; a training writes its figures to RUN/metrics.jsonl")
-    place = to_train(config, run, [*(settings or ()), *as_settings(train__stop__minutes=max_minutes)])
-    if profile is not None:
-        from nmtkit.commands.train_profile import profile as run_profile
-
-        run_profile(place.config, place.run, _log(quiet), updates=profile, device=device, as_json=as_json)
-        return
-    from nmtkit.commands.train import train as run_train
-
-    run_train(place.config, place.base, place.run, _log(quiet), device=device)
+app.command(cls=Command)(train)
 
 
 @app.command(cls=Command)
@@ -188,7 +150,7 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
     run_translate(
         place.run,
         place.config,
-        _log(quiet),
+        as_log(quiet),
         source=None if source == Path("-") else source,
         output=None if output == Path("-") else output,
         scores=scores,
@@ -237,12 +199,12 @@ def score(  # noqa: PLR0913, PLR0917
 
         target = chosen.languages.target
         files = (hypotheses, references, labels)
-        score_files(chosen.score, target, _log(quiet), *files, form=form)
+        score_files(chosen.score, target, as_log(quiet), *files, form=form)
         return
     place = to_use(config, run, asked)
     from nmtkit.commands.score import score_run
 
-    score_run(place.run, place.config, place.base, _log(quiet), device=device, form=form)
+    score_run(place.run, place.config, place.base, as_log(quiet), device=device, form=form)
 
 
 @app.command(cls=Command)
@@ -264,7 +226,7 @@ def average(
     folder = run_of(config, run)
     from nmtkit.commands.average import average as run_average
 
-    run_average(folder, _log(quiet), last=last or 0, best=best or 0)
+    run_average(folder, as_log(quiet), last=last or 0, best=best or 0)
 
 
 @app.command(cls=Command)
@@ -276,18 +238,24 @@ def options() -> None:
 
 
 @app.command(cls=Command)
-def doctor(config: ConfigFile = None, run: RunPath = None, device: Device = "auto", quiet: Quiet = None) -> None:
+def doctor(
+    config: ConfigFile = None,
+    run: RunPath = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    device: Device = "auto",
+    quiet: Quiet = None,
+) -> None:
     """Check whether nmtkit can work here.
 
     Looks at packages, processor, GPUs, memory and the disk of the run folder, and says what to do where something is
-    wrong; then a tiny model learns to copy, which takes up to a minute.
+    wrong; measures how fast devices exchange tensors; then a tiny model learns to copy, which takes up to a minute.
     """
     from nmtkit.config import run_of
 
     folder = run_of(config, run)
     from nmtkit.commands.doctor import doctor as run_doctor
 
-    run_doctor(folder, _log(quiet), device=device)
+    run_doctor(folder, as_log(quiet), device=device, as_json=as_json)
 
 
 def main() -> None:

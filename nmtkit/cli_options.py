@@ -1,9 +1,12 @@
 """Options that several commands have."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from nmtkit.log import Log
 
 _SETTINGS = "Settings"
 """The group of options, in the help, that say which settings and which run are meant."""
@@ -28,12 +31,23 @@ Settings = Annotated[
     ),
 ]
 Device = Annotated[str, typer.Option(metavar="NAME", help="Where to compute: auto, cpu, cuda or cuda:N.")]
+Gpus = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Train on the first N GPUs of this machine, in a process each.")
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Train in N processes on the processor, which share its cores."),
+]
 Checkpoint = Annotated[
     str | None, typer.Option(metavar="NAME", help="Weights: auto, average, best, last, or the number of an update.")
 ]
 MaxMinutes = Annotated[
     float | None,
     typer.Option(metavar="M", help="Minutes from the first update until all is validated and averaged."),
+]
+InitFrom = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Begin with the weights of another run folder (fine-tuning; see train.init)."),
 ]
 Quiet = Annotated[
     bool | None,
@@ -49,3 +63,12 @@ def as_settings(**options: Any) -> list[str]:
 
     given = {name.replace("__", "."): value for name, value in options.items() if value is not None}
     return [f"{key}={inline(value)}" for key, value in given.items()]
+
+
+def as_log(quiet: bool | None) -> "Log":
+    """Return the log that `--quiet` or `--verbose` asks for."""
+    from nmtkit.log import Log
+
+    if quiet is None:
+        return Log()
+    return Log("quiet" if quiet else "verbose")

@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 import nmtkit
-from nmtkit.errors import NmtkitError, Terminated, raise_terminated
+from nmtkit.errors import AlreadySaid, NmtkitError, Terminated, raise_terminated
 
 INTERRUPTED, TERMINATED, BROKEN_PIPE, INTERNAL = 130, 143, 141, 70
 
@@ -93,6 +93,8 @@ def _take_any_text(stdout: Any) -> None:
 
 def report(error: Exception) -> int:
     """Say on stderr what happened and return the exit code."""
+    if isinstance(error, AlreadySaid):
+        return error.exit_code
     if isinstance(error, NmtkitError):
         for line in str(error).split("\n"):
             typer.echo(f"nmtkit: error: {line}", err=True)

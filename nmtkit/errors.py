@@ -1,7 +1,8 @@
 """The errors a user can meet. Each ends the command with its exit code and its message, never a traceback.
 
 Exit codes: 0 done, 1 expected failure (data, counts, checkpoint), 2 usage or configuration,
-70 our own bug (the only one that shows a traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM.
+70 our own bug (the only one that shows a traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM, 138 a training stopped
+by SIGUSR1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,14 @@ class ConfigError(NmtkitError):
     def __init__(self, problems: str | Sequence[str]) -> None:
         self.problems = [problems] if isinstance(problems, str) else list(problems)
         super().__init__("\n".join(self.problems))
+
+
+class AlreadySaid(NmtkitError):  # noqa: N818  said, and so no error any more
+    """An error that another process of the same training reports, for all of them."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 class Terminated(KeyboardInterrupt):

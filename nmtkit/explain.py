@@ -113,8 +113,8 @@ def _kinds(spot: Spot) -> tuple[str, ...]:
     return tuple(kind_of(section) for section in spot.known.sections)
 
 
-def _not_among(value: Any, choices: tuple[str, ...], wrong: str) -> str:
-    nearest = get_close_matches(str(value), choices, n=1)
+def _not_among(value: Any, choices: tuple[str | bool, ...], wrong: str) -> str:
+    nearest = get_close_matches(str(value), [choice for choice in choices if isinstance(choice, str)], n=1)
     hint = f"did you mean {inline(nearest[0])}? Or " if nearest and len(choices) > 1 else ""
     others = tuple(choice for choice in choices if not hint or choice != nearest[0])
     return f"{wrong}; {hint or 'choose '}{quoted(others)}"

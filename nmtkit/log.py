@@ -22,11 +22,11 @@ SECONDS_BETWEEN_LINES = 10.0
 REDRAWN_PER_SECOND = 4
 """How often a bar is drawn anew, at half a millisecond of a processor that has other things to do."""
 
-Verbosity = Literal["quiet", "normal", "verbose"]
+Verbosity = Literal["silent", "quiet", "normal", "verbose"]
 
 
 class Log:
-    """Writes to stderr and, once `attach` was called, to a file as well. Warnings are always written."""
+    """Writes to stderr and, once `attach` was called, to a file as well. Only a silent log writes no warnings."""
 
     def __init__(self, verbosity: Verbosity = "normal") -> None:
         self.verbosity = verbosity
@@ -36,7 +36,7 @@ class Log:
     @property
     def live(self) -> bool:
         """True where a person watches: progress may be redrawn in place."""
-        return self.console.is_terminal and self.verbosity != "quiet"
+        return self.console.is_terminal and self.verbosity not in ("silent", "quiet")
 
     def attach(self, path: Path) -> None:
         """Write every further message to the end of a file too, each with its time."""
@@ -51,7 +51,7 @@ class Log:
 
     def info(self, message: str, *shorter: str) -> None:
         """Say what happens. A terminal too narrow for the message gets the first of the shorter ones that fits."""
-        self._write(message, shown=self.verbosity != "quiet", shorter=shorter)
+        self._write(message, shown=self.verbosity not in ("silent", "quiet"), shorter=shorter)
 
     def detail(self, message: str) -> None:
         """Say what only a verbose log should hold."""
@@ -59,11 +59,11 @@ class Log:
 
     def warn(self, message: str) -> None:
         """Say what the user should know even in a quiet run."""
-        self._write(f"warning: {message}", shown=True, style="yellow")
+        self._write(f"warning: {message}", shown=self.verbosity != "silent", style="yellow")
 
     def table(self, table: Table) -> None:
         """Show a table."""
-        if self.verbosity != "quiet":
+        if self.verbosity not in ("silent", "quiet"):
             self.console.print(table)
 
     def _write(self, message: str, *, shown: bool, style: str | None = None, shorter: Sequence[str] = ()) -> None:

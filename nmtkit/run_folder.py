@@ -13,6 +13,8 @@
         average/                  weights.safetensors, state.json
       translations/
         NAME.CHECKPOINT.txt       what `score` translated of a test set
+        NAME.CHECKPOINT.json      its scores
+      run.json run.html           the run card: what it takes to repeat the run and to judge it
       metrics.jsonl               one line a logged update or validation
       train.log                   what training said
       run.lock                    held, with its number in it, by the process that prepares, trains or averages here
@@ -51,11 +53,17 @@ class RunFolder:
         self.lock = path / "run.lock"
         self.learning_curve = path / "learning_curve.png"
         self.tensorboard = path / "tensorboard"
+        self.card = path / "run.json"
+        self.card_page = path / "run.html"
 
     def translation(self, test_set: str, checkpoint: str) -> Path:
         """Name the translation of a test set. What no file name can hold is spelled in hexadecimal: a/b is a%2Fb."""
         name = re.sub("[%/\0]", lambda match: f"%{ord(match[0]):02X}", test_set)
         return self.translations / f"{name}.{checkpoint}.txt"
+
+    def scores(self, test_set: str, checkpoint: str) -> Path:
+        """Name the scores of the translation of a test set."""
+        return self.translation(test_set, checkpoint).with_suffix(".json")
 
     def __str__(self) -> str:
         return str(self.path)

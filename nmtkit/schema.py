@@ -30,7 +30,7 @@ class Option:
     required: bool
     default: Any
     limits: str = ""
-    choices: tuple[str, ...] = ()
+    choices: tuple[str | bool, ...] = ()
     sections: Sections = ()
 
     @property
@@ -73,8 +73,8 @@ def alternatives(choices: Sequence[str]) -> str:
     return " or ".join(([", ".join(choices[:-1])] if choices[1:] else []) + list(choices[-1:]))
 
 
-def quoted(choices: Sequence[str]) -> str:
-    """Return the strings that can be chosen, as they are written: "a", "b" or "c"."""
+def quoted(choices: Sequence[str | bool]) -> str:
+    """Return what can be chosen, as it is written: "a", "b" or true."""
     return alternatives([inline(choice) for choice in choices])
 
 
@@ -111,8 +111,8 @@ def _option(name: str, field: FieldInfo) -> Option:
     )
 
 
-def _shape(annotation: Any) -> tuple[str, tuple[str, ...], Sections]:
-    """Return the type in words, the choices of a string, and the sections of a table or list."""
+def _shape(annotation: Any) -> tuple[str, tuple[str | bool, ...], Sections]:
+    """Return the type in words, the choices where there are some, and the sections of a table or list."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _shape(arguments[0])

@@ -221,8 +221,9 @@ def test_average(nmt, folder, called):
 def test_doctor(nmt, folder, called):
     calls = called("doctor", "doctor")
     assert nmt("doctor")[0] == 0
-    assert nmt("doctor", "--run", "elsewhere", "--device", "cpu")[0] == 0
+    assert nmt("doctor", "--run", "elsewhere", "--device", "cpu", "--json")[0] == 0
     assert [(str(call["run"]), call["device"]) for call in calls] == [("run", "auto"), ("elsewhere", "cpu")]
+    assert [call["as_json"] for call in calls] == [False, True]
 
 
 def test_init_sample(nmt, folder, called):

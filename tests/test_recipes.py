@@ -62,9 +62,12 @@ def test_config_loads(path):
 
 @each_recipe
 def test_recipe_is_whole(recipe):
-    assert (recipe / "nmtkit.toml").exists()
     assert (recipe / "README.md").exists()
-    subprocess.run(["bash", "-n", recipe / "run.sh"], check=True)
+    scripts = [*recipe.glob("*.sh"), *recipe.glob("*.sbatch")]
+    assert scripts
+    assert (recipe / "nmtkit.toml").exists() == (recipe / "run.sh").exists()  # on a cluster, of a text of one's own
+    for script in scripts:
+        subprocess.run(["bash", "-n", script], check=True)
 
 
 def run_recipe(recipe: Path, folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -141,7 +141,7 @@ def test_the_wheel_holds_the_package_and_nothing_else_and_runs(tmp_path):
         names = set(archive.namelist())
         archive.extractall(tmp_path / "unpacked")
     package = {name for name in names if name.startswith("nmtkit/")}
-    files = [*(ROOT / "nmtkit" / "sample").glob("*.txt"), *(ROOT / "nmtkit" / "kernels").glob("*.cpp")]
+    files = [*(ROOT / "nmtkit" / "sample").glob("*.txt"), *(ROOT / "nmtkit" / "kernels").glob("*.[ch]*")]
     data = {str(path.relative_to(ROOT)) for path in files}
     assert package == {str(path.relative_to(ROOT)) for path in MODULES} | {"nmtkit/py.typed"} | data
     rest = {name.split("/", 1)[1] for name in names - package}

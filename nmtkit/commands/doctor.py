@@ -1,5 +1,6 @@
 """`nmtkit doctor`: tells whether all that nmtkit needs is here, and whether it computes what it should."""
 
+import json
 import sys
 from collections.abc import Iterator
 
@@ -14,23 +15,29 @@ from nmtkit.run_folder import RunFolder
 _COLOURS = {"ok": "green", "warning": "yellow", "fault": "bold red"}
 
 
-def doctor(run: RunFolder, log: Log, *, device: str = "auto") -> None:
+def doctor(run: RunFolder, log: Log, *, device: str = "auto", as_json: bool = False) -> None:
     """Write to stdout what was found, one line each, as it is found. Raises NmtkitError where something is a fault.
 
-    On a terminal in columns; elsewhere tab-separated: state, what, found, what to do.
+    On a terminal in columns; elsewhere tab-separated: state, what, found, what to do. As JSON, with all figures, in
+    the end.
     """
     if sys.stdout is None:
         raise NmtkitError("standard output is closed; the findings go there, so leave it open or send it to a file")
-    faults = warnings = 0
+    found: list[Finding] = []
     console = Console(highlight=False, soft_wrap=True)
     for finding in findings(run, log, device):
-        faults += finding.state == "fault"
-        warnings += finding.state == "warning"
+        found.append(finding)
+        if as_json:
+            continue
         if sys.stdout.isatty():
             console.print(_in_columns(finding))
         else:
             sys.stdout.write(f"{finding.state}\t{finding.what}\t{finding.found}\t{finding.remedy}\n")
         sys.stdout.flush()
+    if as_json:
+        content = {"findings": [{**finding._asdict(), "figures": dict(finding.figures)} for finding in found]}
+        sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    faults, warnings = (sum(finding.state == state for finding in found) for state in ("fault", "warning"))
     if faults:
         raise NmtkitError(f"{counted(faults, 'fault')} found; mend what the lines say, then run nmtkit doctor again")
     log.info(f"nmtkit can work here; {counted(warnings, 'warning')}" if warnings else "nmtkit can work here")
@@ -49,6 +56,10 @@ def findings(run: RunFolder, log: Log, device: str) -> Iterator[Finding]:
     yield processor()
     yield threads()
     yield from gpus()
+    from nmtkit.commands.doctor_link import links
+
+    log.info("several processes exchange tensors, which takes some ten seconds")
+    yield from links(device)
     from nmtkit.commands.doctor_copying import copy_task
 
     log.info("a tiny model learns to copy, which takes up to a minute")

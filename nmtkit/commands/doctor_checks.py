@@ -8,9 +8,10 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import nmtkit
@@ -35,6 +36,8 @@ class Finding(NamedTuple):
     found: str
     state: State = "ok"
     remedy: str = ""
+    figures: Mapping[str, float] = MappingProxyType({})
+    """What was measured, for programs."""
 
 
 def versions() -> Iterator[Finding]:

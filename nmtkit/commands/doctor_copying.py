@@ -21,11 +21,13 @@ from nmtkit.models.transformer.settings import TransformerConfig
 from nmtkit.run_folder import RunFolder
 from nmtkit.search.settings import BeamConfig
 from nmtkit.training.feeding import Material
+from nmtkit.training.parallel import Whole
 from nmtkit.training.reporting import Reporter
 from nmtkit.training.settings import TrainConfig
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState
-from nmtkit.training.trainer import Learner, Trainer, Workplace
+from nmtkit.training.trainer import Trainer
+from nmtkit.training.workplace import Learner, Workplace
 
 VOCABULARY = 20
 """Ids, the four control ids among them."""
@@ -102,7 +104,7 @@ def train(sequences: Sequence[Sequence[int]], config: TrainConfig, device: torch
         run = RunFolder(Path(folder))
         reporter = Reporter(log, run, config.stop, every=config.log_every, tensorboard=False)
         trainer = Trainer(
-            Learner(model, config.optimizer.build(model.parameters()), MODEL.width),
+            Learner(Whole(model), config.optimizer.build(model.parameters()), MODEL.width),
             material(sequences, config),
             None,
             config,

@@ -41,7 +41,7 @@ class Inputs(NamedTuple):
     test: list[ParallelText]
     content: dict[Path, InputFile]
     given_vocabulary: str = ""
-    """The SHA-256 of the model file that the settings give, if they do."""
+    """The SHA-256 of the model files that the settings give, if they do."""
 
     @property
     def held_out(self) -> list[ParallelText]:
@@ -110,9 +110,11 @@ def known_tags(config: Config, base: Path) -> list[str]:
     Raises ConfigError where that file cannot be used.
     """
     settings, tags = config.prepare.segmenter, config.corpus.trained_tags
-    if isinstance(settings, FileConfig):
-        return list(open_segmenter(learn_segmenter(settings, (), tags=tags, base=base).model, settings.path).tags)
-    return list(tags)
+    if not isinstance(settings, FileConfig):
+        return list(tags)
+    if not settings.joint:  # only to see that it can be used
+        learn_segmenter(settings, (), side="target", base=base)
+    return list(open_segmenter(learn_segmenter(settings, (), tags=tags, base=base).model, settings.path).tags)
 
 
 def gather(config: Config, base: Path, log: Log, standard_input: Path | None = None) -> Inputs:
@@ -146,7 +148,9 @@ def gather(config: Config, base: Path, log: Log, standard_input: Path | None = N
 
 def _given_vocabulary(config: Config, base: Path) -> str:
     settings = config.prepare.segmenter
-    return _content(base / settings.path)[1] if isinstance(settings, FileConfig) else ""
+    if not isinstance(settings, FileConfig):
+        return ""
+    return " ".join(_content(base / path)[1] for path in (settings.path, settings.target_path) if path)
 
 
 def describe(config: Config, inputs: Inputs) -> dict[str, str]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -79,10 +79,12 @@ def learn_vocabularies(config: Config, base: Path, spool: Spool, log: Log, *, ru
 def _learn_apart(settings: SegmenterConfig, spool: Spool, tags: Sequence[str], base: Path) -> tuple[Learned, Learned]:
     """Learn a segmenter of each side. Raises one DataError for both: the size that suits one may not suit the other."""
     learned, problems = [], []
-    for side, own_tags in (("source", tags), ("target", ())):
+    sides: tuple[tuple[Literal["source", "target"], Sequence[str]], ...] = (("source", tags), ("target", ()))
+    for side, own_tags in sides:
         lines = (getattr(pair, side) for pair in sample(spool, settings.sample_size // 2))
+        of = f"the {side} text"
         try:
-            learned.append(learn_segmenter(settings, lines, of=f"the {side} text", tags=own_tags, base=base))
+            learned.append(learn_segmenter(settings, lines, of=of, side=side, tags=own_tags, base=base))
         except DataError as error:
             problems.append(str(error))
     if problems:

@@ -1,14 +1,17 @@
-"""Markup of the report page: text made harmless and visible, numbers that name their place in prepare.json."""
+"""Markup of pages: text made harmless and visible, numbers that name their place in the JSON beside the page."""
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from nmtkit.commands.prepare_suspicions import percent
+from nmtkit.commands.report_style import STYLE
 from nmtkit.corpus.filters.scripts import scripts_of
 
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""Nothing is loaded and nothing runs, whatever the text says."""
 _JOINERS = "\u200c\u200d"
 """They spell words and hold emoji together; by themselves they show nothing and move nothing."""
 _RIGHT_TO_LEFT = frozenset(
@@ -129,3 +132,31 @@ def folded(summary: str, content: str, *, opened: bool = False) -> str:
 def section(anchor: str, title: str, content: str) -> str:
     """Return a part of the page under a title."""
     return f'<section id="{anchor}">\n<h2>{title}</h2>\n{content}</section>\n'
+
+
+def warnings(messages: Iterable[str]) -> str:
+    """Return a list of what should be noticed; nothing where there is nothing."""
+    items = "".join(f"<li>{visible(message)}</li>" for message in messages)
+    return f'<ul class="warnings">{items}</ul>\n' if items else ""
+
+
+def document(
+    title: str, beneath: str, cards: Iterable[tuple[str, str]], sections: Mapping[str, tuple[str, str]]
+) -> str:
+    """Return a page, well-formed as HTML and as XML, all arguments being markup.
+
+    `beneath` stands under the title, `cards` are large words and what they are about, `sections` map an anchor to a
+    title and its content; those without content are left out.
+    """
+    there = {anchor: both for anchor, both in sections.items() if both[1]}
+    links = "".join(f'<a href="#{anchor}">{heading}</a>' for anchor, (heading, _) in there.items())
+    shown = "".join(f'<div class="card"><b>{big}</b>{what}</div>' for big, what in cards)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}"/>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
+        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f'<header>\n<h1>{title}</h1>\n<p class="soft">{beneath}</p>\n'
+        f'<nav>{links}</nav>\n<div class="cards">{shown}</div></header>\n<main>\n'
+        f"{''.join(section(anchor, *both) for anchor, both in there.items())}</main>\n</body>\n</html>\n"
+    )

@@ -9,12 +9,8 @@ from nmtkit.commands.prepare_report import pieces_per_word
 from nmtkit.commands.prepare_suspicions import SIDES, percent, share
 from nmtkit.commands.report_corpora import corpora_section, pairs_section, text_section
 from nmtkit.commands.report_figures import histogram, statistics
-from nmtkit.commands.report_markup import Part, bar, folded, name, section, table, visible, word
-from nmtkit.commands.report_style import STYLE
+from nmtkit.commands.report_markup import Part, bar, document, folded, name, table, visible, warnings, word
 from nmtkit.corpus.profile import added
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Nothing is loaded and nothing runs, whatever the text says."""
 
 
 def page(content: Mapping[str, Any]) -> str:
@@ -31,21 +27,11 @@ def page(content: Mapping[str, Any]) -> str:
         "batches": ("Batches", _batches(report) if "plan" in report else ""),
         "facts": ("Made from", _facts(report)),
     }
-    there = {anchor: both for anchor, both in sections.items() if both[1]}
-    links = "".join(f'<a href="#{anchor}">{title}</a>' for anchor, (title, _) in there.items())
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}"/>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
-        f"<title>Prepared data, {languages}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        f"<header>\n<h1>Prepared data, {languages}</h1>\n"
-        f'<p class="soft">nmtkit {nmtkit.__version__}, data <span class="hash">{content["fingerprint"]}</span></p>\n'
-        f"<nav>{links}</nav>\n{_cards(report)}</header>\n<main>\n"
-        f"{''.join(section(anchor, *both) for anchor, both in there.items())}</main>\n</body>\n</html>\n"
-    )
+    beneath = f'nmtkit {nmtkit.__version__}, data <span class="hash">{content["fingerprint"]}</span>'
+    return document(f"Prepared data, {languages}", beneath, _cards(report), sections)
 
 
-def _cards(report: Part) -> str:
+def _cards(report: Part) -> list[tuple[str, str]]:
     content = report.value
     read, kept = (sum(corpus[what] for corpus in content["corpora"]) for what in ("read", "kept"))
     per_word = [pieces_per_word(content, side) for side in SIDES]
@@ -69,9 +55,7 @@ def _cards(report: Part) -> str:
     if "plan" in report:
         cards.append((report["plan"]["updates"].number, "updates an epoch"))
         cards.append((report["plan"]["padding"].percent, "of tensors is padding"))
-    return (
-        '<div class="cards">' + "".join(f'<div class="card"><b>{big}</b>{what}</div>' for big, what in cards) + "</div>"
-    )
+    return cards
 
 
 def _short(part: float) -> str:
@@ -80,8 +64,8 @@ def _short(part: float) -> str:
 
 
 def _suspicions(report: Part) -> str:
-    items = "".join(f"<li>{visible(each.value['message'])}</li>" for each in report["suspicions"])
-    return f'<ul class="warnings">{items}</ul>\n' if items else "<p>Nothing looks like a mistake.</p>\n"
+    found = warnings(each.value["message"] for each in report["suspicions"])
+    return found or "<p>Nothing looks like a mistake.</p>\n"
 
 
 def _lengths(content: Mapping[str, Any]) -> str:

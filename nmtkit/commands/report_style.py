@@ -1,4 +1,4 @@
-"""The style of the report page: for wide and narrow screens, light and dark, and for paper."""
+"""The style of pages: for wide and narrow screens, light and dark, and for paper."""
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --card: #f6f7f9; --ink: #1b1f24; --soft: #5c6570; --line: #dde1e6;
@@ -60,5 +60,10 @@ details > :not(summary) { margin-top: .6rem; } details.corpus { padding: .7rem .
 .hidden { padding: 0 .2em; border: 1px dashed var(--soft); border-radius: .2em; color: var(--soft); font-size: .72em;
   font-family: ui-monospace, monospace; unicode-bidi: isolate; direction: ltr; }
 code, .hash { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .86em; overflow-wrap: anywhere; }
+pre { margin: .6rem 0; padding: .8rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: .5rem;
+  background: var(--card); font: .86em/1.55 ui-monospace, "DejaVu Sans Mono", monospace; }
+.picture { display: block; width: 100%; max-width: 60rem; height: auto; border-radius: .5rem; }
+@media (prefers-color-scheme: dark) { .picture { filter: invert(.91) hue-rotate(180deg); } }
+.value { font-weight: 600; }
 @media print { nav { display: none; } body { max-width: none; } }
 """

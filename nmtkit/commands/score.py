@@ -7,6 +7,7 @@ from tempfile import TemporaryFile
 
 from nmtkit import __version__
 from nmtkit.commands.score_output import Form, Part, TestSet, show
+from nmtkit.commands.score_records import ScoreKeeper
 from nmtkit.config import Config
 from nmtkit.corpus.lines import read_lines
 from nmtkit.corpus.pair import SentencePair
@@ -59,9 +60,9 @@ def score_files(
 def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: str, form: Form = "auto") -> None:
     """Translate and score every [[corpus.test]] of `config` (paths start at `base`); scores go to stdout.
 
-    The translations stay in RUN/translations. Raises ConfigError where there is no test set, or one has a tag that
-    training had not, DataError where one cannot be read, CheckpointError where the run has no weights to use; all
-    before the first translation.
+    The translations stay in RUN/translations, their scores beside them and on the run card. Raises ConfigError where
+    there is no test set, or one has a tag that training had not, DataError where one cannot be read, CheckpointError
+    where the run has no weights to use; all before the first translation.
     """
     if not config.corpus.test:
         raise ConfigError(
@@ -80,11 +81,13 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
     ]
 
     from nmtkit.api import Translator, resolve_device
+    from nmtkit.training.choice import updates_of
 
     translator = Translator.open(run, config, resolve_device(device), log.warn)
     check_tags(config.tags, translator.source_segmenter.tags)
     _check_place(run)
     checkpoint = translator.weights.parent.name
+    keeper = ScoreKeeper(run, config, log, checkpoint=checkpoint, updates=updates_of(translator.weights))
     log.info(f"translating the test sets with {translator.weights}")
     test_sets = []
     for text, files, known, labels_of_text in zip(texts, config.corpus.test, pairs, labels, strict=True):
@@ -103,6 +106,8 @@ def score_run(run: RunFolder, config: Config, base: Path, log: Log, *, device: s
         parts = _score_parts(metrics, hypotheses, references, labels_of_text)
         names = (text.source_name, text.target_name, str(output))
         test_sets.append(TestSet(text.name, len(known), *names, scores, parts, files.tag))
+        keeper.keep(test_sets[-1], hypotheses, references)
+    keeper.finish()
     origin = {
         "nmtkit": __version__,
         "target_language": target_language,

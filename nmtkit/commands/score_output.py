@@ -43,7 +43,7 @@ class TestSet:
 def show(test_sets: list[TestSet], origin: dict[str, Any], form: Form) -> None:
     """Write the scores to stdout; `origin` says what made them."""
     if form == "json":
-        sys.stdout.write(json.dumps({**origin, "sets": _plain(test_sets)}, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json.dumps({**origin, "sets": plain(test_sets)}, ensure_ascii=False, indent=2) + "\n")
     elif form == "table" or sys.stdout.isatty():
         _show_table(test_sets, origin.get("checkpoint"))
     else:
@@ -54,14 +54,14 @@ def show(test_sets: list[TestSet], origin: dict[str, Any], form: Form) -> None:
     sys.stdout.flush()
 
 
-def _plain(found: Any) -> Any:
+def plain(found: Any) -> Any:
     """Return what was found as JSON has it."""
     if isinstance(found, Score):
         return found._asdict()
     if isinstance(found, list):
-        return [_plain(each) for each in found]
+        return [plain(each) for each in found]
     if isinstance(found, TestSet | Part):
-        return {key: _plain(value) for key, value in vars(found).items()}
+        return {key: plain(value) for key, value in vars(found).items()}
     return found
 
 

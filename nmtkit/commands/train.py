@@ -1,14 +1,19 @@
 """`nmtkit train`: prepared data to a trained model, from the beginning or from the newest checkpoint on."""
 
-import os
+import platform
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np  # noqa: F401  before torch, which would swallow a Ctrl-C while it imports this
 import torch
 
 from nmtkit.api import Segmenters, Translator, load_run_config, load_segmenters, resolve_device
+from nmtkit.commands.train_card import open_card
 from nmtkit.commands.train_data import TrainingData, open_data
+from nmtkit.commands.train_init import Initial, as_begun, open_initial, with_absolute_init
+from nmtkit.commands.train_parts import assemble
 from nmtkit.commands.train_summary import summary
 from nmtkit.config import Config, dump
 from nmtkit.corpus.reader import corpus_folder
@@ -16,35 +21,32 @@ from nmtkit.corpus.tags import check_tags
 from nmtkit.data.manifest import prepared
 from nmtkit.data.resegmenting import Resegmenter, build_resegmenter
 from nmtkit.errors import CheckpointError
-from nmtkit.kernels.building import NotBuilt
-from nmtkit.kernels.library import Kernels
 from nmtkit.log import Log, counted, duration
 from nmtkit.metrics.base import Metric
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder, write_text
 from nmtkit.run_lock import RunLock
-from nmtkit.training.changes import Change, changes
+from nmtkit.training.changes import Change, changes, flat
 from nmtkit.training.checkpoints import (
     Checkpoint,
     average_is_current,
     check_vocabularies,
     checkpoint_folders,
-    load_optimizer,
-    load_weights,
     newest_resumable,
+    read_state,
 )
 from nmtkit.training.choice import find_weights
 from nmtkit.training.feeding import Material
-from nmtkit.training.memory import keep_freed_memory
-from nmtkit.training.precision import choose, set_float32_products
+from nmtkit.training.group import Group, ProcessGroup, check_equal, group_of
+from nmtkit.training.membership import Membership
 from nmtkit.training.reporting import Reporter, check_tensorboard
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState, versions
 from nmtkit.training.stopping import is_finished, seconds_needed
-from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, remove_leftovers
-from nmtkit.training.trainer import Learner, Trainer, Workplace
+from nmtkit.training.tensor_folder import WEIGHTS, remove_leftovers
+from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Translating, Validator
-from nmtkit.workers import processors
+from nmtkit.training.workplace import Workplace
 
 NEW_BATCHES = (
     "train.batch: what is left of this epoch comes in the new batches, each pair once; limits, validations, "
@@ -63,46 +65,99 @@ class Given(NamedTuple):
     device: torch.device
 
 
-def train(config: Config, base: Path, run: RunFolder, log: Log, *, device: str = "auto") -> None:
+def train(
+    config: Config, base: Path, run: RunFolder, log: Log, *, device: str = "auto", membership: Membership | None = None
+) -> None:
     """Train the model of `config` on the prepared data of `run`; paths in `config` start from the folder `base`.
 
+    `membership` tells which of several processes this one is; all of them see the run folder, and the first writes it.
     Goes on from the newest usable checkpoint where there is one; a finished run is left as it is. Raises DataError
     where the data is not prepared for these settings, CheckpointError where the run cannot go on with them or another
     process trains in it, ConfigError where something they ask for is not installed, Interrupted after a signal.
     """
     if config.train.tensorboard:
         check_tensorboard()
-    config = with_absolute_corpus(config, base)
-    computes = resolve_device(device)
-    prepared(run)  # without it there is no folder to lock
-    with RunLock(run.lock) as lock:
-        given = _open(config, base, run, computes)
-        for folder in (run.path, run.checkpoints, *checkpoint_folders(run.checkpoints)):
-            remove_leftovers(folder)
-        damaged: list[str] = []
-        checkpoint = newest_resumable(run.checkpoints, damaged.append)
-        changed: list[Change] = []
-        if checkpoint is not None:
-            changed = check_resumable(given, run, checkpoint)
-            limit = is_finished(run, config.train, checkpoint.state, validating=given.data.dev is not None)
-            if limit is not None:
-                needed = seconds_needed(config.train, checkpoint.state)
-                beyond = f" beyond {duration(needed)}" if "minutes" in limit else ""
-                done = f"finished at update {checkpoint.update:,} ({limit})"
-                log.info(f"{run}: {done}; to train on, raise that limit{beyond}")
-                return
-        lock.sign()
-        log.attach(run.log)
-        for message in damaged:
+    config = with_absolute_init(with_absolute_corpus(config, base), base)
+    computes = resolve_device(device if membership is None else device_of(membership, device))
+    group = Group() if membership is None else ProcessGroup(membership, computes, timeout=config.train.timeout)
+    with group_of(group):
+        _train_together(group, config, base, run, log if group.leads else Log("silent"), computes)
+
+
+def device_of(membership: Membership, device: str) -> str:
+    """Return the device that a process computes on: of several GPUs that of its own number on this machine.
+
+    Where it sees but one, somebody has chosen already, as SLURM does with --gpus-per-task.
+    """
+    cuda = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    return f"cuda:{membership.local_rank if torch.cuda.device_count() > 1 else 0}" if cuda else device
+
+
+def _train_together(group: Group, config: Config, base: Path, run: RunFolder, log: Log, device: torch.device) -> None:
+    with ExitStack() as stack:
+        lock = RunLock(run.lock)
+
+        def enter() -> None:
+            prepared(run)  # without it there is no folder to lock
+            stack.enter_context(lock)
+
+        group.lead(enter)
+        given = _open(config, base, run, device)
+        check_equal(group, {**flat(config.model_dump(exclude_none=True)), **_surroundings(given)})
+        start = group.lead(lambda: _start(given, run, log))
+        if start is None:
+            return
+        if group.leads:
+            lock.sign()
+            log.attach(run.log)
+        for message in start.damaged:
             log.warn(message)
-        for change in changed:
+        for change in start.changed:
             log.info(f"changed since this run began: {change}")
-        if any(change.key.startswith("train.batch") for change in changed):
+        if any(change.key.startswith("train.batch") for change in start.changed):
             log.info(NEW_BATCHES)
         try:
-            _train(given, run, checkpoint, log)
+            _train(given, run, start, log, group)
         finally:
             log.close()
+
+
+class Start(NamedTuple):
+    """Where a training begins."""
+
+    checkpoint: str | None
+    """The name of the folder it goes on from."""
+    damaged: list[str]
+    """What is to be said of others."""
+    changed: list[Change]
+    """What differs from the settings it has had so far."""
+    initial: Initial | None = None
+    """The weights of another run that it begins with."""
+
+
+def _start(given: Given, run: RunFolder, log: Log) -> Start | None:
+    """Return where training begins; None, having said so, where it is finished. Removes what a kill left behind."""
+    for folder in (run.path, run.checkpoints, *checkpoint_folders(run.checkpoints)):
+        remove_leftovers(folder)
+    damaged: list[str] = []
+    checkpoint = newest_resumable(run.checkpoints, damaged.append)
+    if checkpoint is None:
+        return Start(None, damaged, [], open_initial(given.config, given.segmenters, log))
+    changed, train = check_resumable(given, run, checkpoint), given.config.train
+    limit = is_finished(run, train, checkpoint.state, validating=given.data.dev is not None)
+    if limit is None:
+        return Start(checkpoint.folder.name, damaged, changed)
+    needed = seconds_needed(train, checkpoint.state)
+    beyond = f" beyond {duration(needed)}" if "minutes" in limit else ""
+    done = f"finished at update {checkpoint.update:,} ({limit})"
+    log.info(f"{run}: {done}; to train on, raise that limit{beyond}")
+    return None
+
+
+def _surroundings(given: Given) -> dict[str, str]:
+    """Return what must be equal for all processes, beside the settings."""
+    found = {f"version of {name}": version for name, version in versions().items()}
+    return {**found, "prepared data": given.data.fingerprint, "kind of device": given.device.type}
 
 
 def _open(config: Config, base: Path, run: RunFolder, device: torch.device) -> Given:
@@ -124,8 +179,9 @@ def check_resumable(given: Given, run: RunFolder, checkpoint: Checkpoint) -> lis
 
     Raises CheckpointError, naming each setting with its old and its new value.
     """
-    old = load_run_config(run).model_dump(exclude_none=True)
-    found = list(changes(old, given.config.model_dump(exclude_none=True)))
+    old = load_run_config(run)
+    new = as_begun(given.config, old).model_dump(exclude_none=True)
+    found = list(changes(old.model_dump(exclude_none=True), new))
     refused = [f"  {change}" for change in found if not change.allowed]
     if refused:
         raise CheckpointError(
@@ -142,92 +198,61 @@ def check_resumable(given: Given, run: RunFolder, checkpoint: Checkpoint) -> lis
     return found
 
 
-def _train(given: Given, run: RunFolder, checkpoint: Checkpoint | None, log: Log) -> None:
+def _train(given: Given, run: RunFolder, start: Start, log: Log, group: Group) -> None:
     """Put the parts together and train."""
-    keep_freed_memory()
-    use_threads()
-    config, state = given.config, checkpoint.state if checkpoint else TrainingState()
-    model = _model(given)
-    learner = _learner(given, model, checkpoint)
-    origin = _origin(given, checkpoint)
-    set_float32_products(origin.precision)
-    write_text(run.config, dump(config))
+    checkpoint = read_state(run.checkpoints / start.checkpoint) if start.checkpoint else None
+    config = as_begun(given.config, load_run_config(run), log) if checkpoint else given.config
+    state = checkpoint.state if checkpoint else TrainingState()
+    parts = assemble(
+        config, given.segmenters, given.device, log, checkpoint=checkpoint, group=group, initial=start.initial
+    )
+    model, learner, precision, kernels = parts
+    source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
+    initial = checkpoint.origin.initial if checkpoint else start.initial.origin if start.initial else {}
+    origin = Origin(precision, source, target, given.data.fingerprint, versions(), initial)
+    if group.leads:
+        write_text(run.config, dump(config))
     for line in summary(config, given.data.batches, given.segmenters, model):
         log.info(line)
-    kernels = kernels_for(config, given.device, log)
-    log.info(f"device {given.device}, precision {origin.precision}, {counted(torch.get_num_threads(), 'thread')}")
+    log.info(f"device {given.device}, precision {precision}, {counted(torch.get_num_threads(), 'thread')}")
+    if group.ranks > 1:
+        log.info(f"{group.ranks} processes, train.parallel = {config.train.parallel!r}")
     log.info(f"going on behind update {state.update:,}" if checkpoint else f"training in {run}")
     if given.data.dev is None:
         log.warn("corpus.dev: there is no development set, so nothing is validated and no best checkpoint kept")
-    reporter = Reporter(log, run, config.train.stop, every=config.train.log_every, tensorboard=config.train.tensorboard)
+    reporter = Reporter(
+        log, run, config.train.stop, every=config.train.log_every, tensorboard=config.train.tensorboard,
+        writes=group.leads,
+    )  # fmt: skip
+    card, hosts = None, group.gather(platform.node())
+    if group.leads:
+        card = open_card(config, run, log, parts=parts, origin=origin, device=given.device, hosts=hosts)
+    began, waited = monotonic(), group.seconds
     with Interruption() as interruption:
-        place = Workplace(run, given.device, origin.precision, log, reporter, interruption, kernels)
         trainer = Trainer(
             learner,
             Material(given.data.pairs, given.data.batches, _resegmenter(given)),
-            _validator(given, model),
+            _validator(given, model, group),
             config.train,
             state=state,
             origin=origin,
-            place=place,
+            place=Workplace(run, given.device, precision, log, reporter, interruption, kernels, group, card),
         )
         try:
             reporter.open(state, average_stands=average_is_current(run, state.update))
-            limit = trainer.train()
+            with nullcontext() if card is None else card.session(state):
+                limit = trainer.train()
         finally:
             reporter.close()
     log.info(f"finished at update {state.update:,} ({limit}) after {duration(state.seconds)} of training")
+    if group.ranks > 1:
+        waited = group.seconds - waited
+        share = f"{duration(waited)}, {waited / (monotonic() - began):.1%} of the time"
+        log.info(f"exchange with other processes, waiting for them included: {share}")
     if state.best is not None:
         log.info(f"best: {state.best.name} {state.best.value:.2f} at update {state.best_update:,}")
         if (run.average / WEIGHTS).exists() and find_weights(run, "auto", log.warn).parent != run.average:
             log.info("the average of checkpoints is worse than that, so translate and score will take the best")
-
-
-def _model(given: Given) -> AutoregressiveModel:
-    """Return the model with the weights that the seed draws."""
-    torch.manual_seed(given.config.train.seed)
-    source, target = given.segmenters
-    return given.config.model.build(source.size, target.size).to(given.device)
-
-
-def _learner(given: Given, model: AutoregressiveModel, checkpoint: Checkpoint | None) -> Learner:
-    """Return model and optimizer as the checkpoint left them, or as they are drawn."""
-    config = given.config
-    optimizer = config.train.optimizer.build(model.parameters())
-    if checkpoint is not None:
-        load_weights(model, checkpoint.folder / WEIGHTS)
-        load_optimizer(optimizer, model, checkpoint.folder / OPTIMIZER)
-    return Learner(model, optimizer, config.model.width)
-
-
-def _origin(given: Given, checkpoint: Checkpoint | None) -> Origin:
-    """Return what checkpoints of this training are made from; the precision stays what it was."""
-    if checkpoint is not None:
-        precision = checkpoint.origin.precision
-    else:
-        precision = choose(given.config.train.precision, given.device)
-    source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
-    return Origin(precision, source, target, given.data.fingerprint, versions())
-
-
-def use_threads() -> None:
-    """Compute on as many threads as this process has cores, a container's share counted, unless told otherwise.
-
-    Threads beyond that wait for each other at every operation. OMP_NUM_THREADS has the last word.
-    """
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(min(torch.get_num_threads(), processors()))
-
-
-def kernels_for(config: Config, device: torch.device, log: Log) -> Kernels | None:
-    """Return the kernels, compiled here and now if need be; None on a GPU, or where they are not wanted or not had."""
-    if device.type != "cpu" or not config.train.kernels:
-        return None
-    try:
-        return Kernels()
-    except NotBuilt as reason:
-        log.info(f"training goes on without compiled kernels, at a lower speed: {reason}")
-        return None
 
 
 def _resegmenter(given: Given) -> Resegmenter | None:
@@ -235,7 +260,7 @@ def _resegmenter(given: Given) -> Resegmenter | None:
     return build_resegmenter(*given.segmenters, train.sampling, seed=train.seed)
 
 
-def _validator(given: Given, model: AutoregressiveModel) -> Validator | None:
+def _validator(given: Given, model: AutoregressiveModel, group: Group) -> Validator | None:
     if given.data.dev is None:
         return None
     translating = None
@@ -243,4 +268,4 @@ def _validator(given: Given, model: AutoregressiveModel) -> Validator | None:
         translator = Translator.of(model, given.segmenters, given.config, given.device)
         translating = Translating(translator, given.metric)
     tokens = given.config.train.batch.tokens_per_tensor
-    return Validator(model, given.data.dev, translating, tokens=tokens, device=given.device)
+    return Validator(model, given.data.dev, translating, tokens=tokens, device=given.device, group=group)

@@ -10,7 +10,7 @@ from nmtkit.commands.batches import open_batches
 from nmtkit.commands.inspect_prepared import Prepared
 from nmtkit.commands.prepare_content import to_json
 from nmtkit.commands.profile_report import facts, show
-from nmtkit.commands.train import kernels_for, use_threads
+from nmtkit.commands.train_parts import assemble
 from nmtkit.commands.train_summary import summary
 from nmtkit.config import Config
 from nmtkit.data.resegmenting import build_resegmenter
@@ -19,8 +19,6 @@ from nmtkit.log import Log, counted
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.engine import Engine
 from nmtkit.training.feeding import Material
-from nmtkit.training.memory import keep_freed_memory
-from nmtkit.training.precision import choose, set_float32_products
 from nmtkit.training.profiling import profile_updates, updates_computed
 
 
@@ -37,16 +35,11 @@ def profile(config: Config, run: RunFolder, log: Log, *, updates: int, device: s
     segmenters, train = Segmenters(*prepared.segmenters), config.train
     batches = open_batches(config, prepared.store, prepared.sizes)
     resegment = build_resegmenter(*segmenters, train.sampling, seed=train.seed)
-    precision = choose(train.precision, computes)
-    keep_freed_memory()
-    use_threads()
-    set_float32_products(precision)
-    torch.manual_seed(train.seed)
-    model = config.model.build(segmenters.source.size, segmenters.target.size).to(computes)
+    model, learner, precision, kernels = assemble(config, segmenters, computes, log)
     for line in summary(config, batches, segmenters, model):
         log.info(line)
-    kernels = kernels_for(config, computes, log)
-    engine = Engine(model, train.optimizer.build(model.parameters()), train, precision, computes, kernels)
+    engine = Engine(learner.parallel, learner.optimizer, train, precision, computes, kernels)
+    engine.warn = log.warn
     log.info(f"profiling {counted(updates, 'update')} with weights drawn anew; nothing is written into {run}")
     with log.progress("profiling", updates_computed(updates), "updates") as meter:
         try:

@@ -10,6 +10,7 @@ from nmtkit.data.epochs import Batches
 from nmtkit.log import counted
 from nmtkit.schema import alternatives
 from nmtkit.toml import inline
+from nmtkit.training.freezing import frozen_in_words, part_of_parameter
 from nmtkit.training.schedules import WsdConfig
 from nmtkit.training.settings import TrainConfig
 
@@ -21,6 +22,7 @@ def summary(config: Config, batches: Batches, segmenters: Segmenters, model: nn.
     """Yield lines on parameters, vocabulary, batches and the learning rate."""
     parts = ", ".join(f"{name} {count:,}" for name, count in parameters_by_part(model).items())
     yield f"model: {config.model.kind} of {sum(parameters_by_part(model).values()):,} parameters ({parts})"
+    yield from frozen_in_words(model)
     yield f"vocabulary: {_vocabulary(segmenters)}"
     batch = config.train.batch
     plan, seen = batches.summary(windows=SAMPLED_WINDOWS), batches.pairs_per_epoch()
@@ -53,14 +55,10 @@ def schedule_in_words(train: TrainConfig, width: int) -> str:
 
 
 def parameters_by_part(model: nn.Module) -> dict[str, int]:
-    """Return the number of parameters of embeddings, encoder, decoder, …; what parts share counts once.
-
-    A part is what the names of a model's modules begin with, all embeddings together.
-    """
+    """Return the number of parameters of embeddings, encoder, decoder, …; what parts share counts once."""
     counts: dict[str, int] = {}
     for name, parameter in model.named_parameters():
-        module = name.split(".")[0]
-        part = "embeddings" if module.endswith("_embedding") else module.removesuffix("_norm").replace("_", " ")
+        part = part_of_parameter(name)
         counts[part] = counts.get(part, 0) + parameter.numel()
     return counts
 

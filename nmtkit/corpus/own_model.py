@@ -18,10 +18,11 @@ from nmtkit.corpus.pieces import (
     byte_piece,
     byte_surface,
     tag_piece,
+    taken,
 )
 from nmtkit.corpus.sampling import GreedyWays, Sampler
 from nmtkit.corpus.segmenters import BytesConfig, CharactersConfig, Learned, WordPieceConfig
-from nmtkit.errors import CheckpointError
+from nmtkit.errors import CheckpointError, ConfigError
 
 FORMAT = "nmtkit segmenter"
 VERSION = 1
@@ -84,6 +85,27 @@ def open_model(model: bytes, name: str) -> "GreedySegmenter | ByteSegmenter":
             f"the vocabulary {name} is damaged or not made by nmtkit; run `nmtkit prepare` again"
         ) from None
     return segmenter
+
+
+def adopt(model: bytes, key: str, symbols: Sequence[str], tags: Sequence[str]) -> bytes:
+    """Return a model with the symbols and tags that it lacks; `key` says in messages where it is given.
+
+    Raises ConfigError where it is damaged, or where a name is taken.
+    """
+    try:
+        table = open_model(model, "in this file").table
+    except CheckpointError as error:
+        raise ConfigError(f"{key}: {error}") from None
+    new_tags = [tag for tag in tags if tag not in table.tags]
+    new_symbols = [symbol for symbol in symbols if symbol not in table.symbols]
+    if not new_tags and not new_symbols:
+        return model
+    for symbol in new_symbols:
+        if symbol in table.pieces:
+            raise taken(key, symbol, symbol=True)
+    content = json.loads(model)
+    content.update(tags=[*table.tags, *new_tags], symbols=[*table.symbols, *new_symbols])
+    return _file(content)
 
 
 class GreedySegmenter(WordSegmenter):
@@ -151,7 +173,11 @@ def _model(
 ) -> bytes:
     header = {"format": FORMAT, "version": VERSION, "kind": config.kind}
     named = {"tags": list(tags), "symbols": list(config.symbols)}
-    return (json.dumps({**header, **named, **content}, ensure_ascii=False, indent=0) + "\n").encode("utf-8")
+    return _file({**header, **named, **content})
+
+
+def _file(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, ensure_ascii=False, indent=0) + "\n").encode("utf-8")
 
 
 def _table(content: Mapping[str, Any], byte_fallback: bool, pieces: Sequence[str]) -> Table:

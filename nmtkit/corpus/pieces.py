@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from nmtkit.corpus.lines import clean
 from nmtkit.corpus.segmenters import LONGEST_PIECE, Segmenter, open_segmenter
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD, UNK
+from nmtkit.errors import ConfigError
 
 CONTROLS = {PAD: "<pad>", UNK: "<unk>", BOS: "<s>", EOS: "</s>"}
 SPACE = "\u2581"
@@ -43,6 +44,14 @@ def byte_piece(byte: int) -> str:
 def is_reserved(text: str) -> bool:
     """Tell whether no piece of text may be called so."""
     return _RESERVED.fullmatch(text) is not None
+
+
+def taken(key: str, name: str, *, symbol: bool) -> ConfigError:
+    """Return the error of a model that has an ordinary piece of a name that is needed for a symbol or control piece."""
+    needed, remedy = ("symbol", ", or take away that symbol") if symbol else ("control piece", "")
+    return ConfigError(
+        f"{key}: has an ordinary piece {name!r}, which is needed as a {needed}; give another model{remedy}"
+    )
 
 
 def byte_surface(byte: int) -> str:

@@ -173,18 +173,31 @@ class BytesConfig(GivenConfig):
 
 
 class FileConfig(GivenConfig):
-    """A SentencePiece model that exists already, for both languages.
+    """A vocabulary that exists already: a SentencePiece model, or that of another run, RUN/data/source.model.
 
-    Its ids are moved so that padding, unknown, begin and end mark come first; what of them it lacks is added.
+    Ids of a SentencePiece model are moved so that padding, unknown, begin and end mark come first; what it lacks of
+    them, of tags and symbols is added. A model that lacks nothing stays the same to the byte.
     """
 
     kind: Literal["file"] = "file"
-    path: str = Field(min_length=1, description="The model file, as SentencePiece wrote it.")
+    path: str = Field(min_length=1, description="The model file, for both languages or for the source.")
+    target_path: str = Field("", description="The model file for the target; empty: one vocabulary for both.")
+
+    @property
+    def joint(self) -> bool:
+        """Whether there is one vocabulary for both languages."""
+        return not self.target_path
 
     @property
     def aim(self) -> str:
         """What there is, in words."""
-        return f"the vocabulary {self.path}"
+        return f"the vocabulary {self.path}" if self.joint else f"the vocabularies {self.path} and {self.target_path}"
+
+    def file(self, side: Literal["source", "target"]) -> tuple[str, str]:
+        """Return the key and the path of the model file of a side."""
+        if side == "source" or self.joint:
+            return "prepare.segmenter.path", self.path
+        return "prepare.segmenter.target_path", self.target_path
 
 
 SegmenterConfig = Annotated[
@@ -219,23 +232,25 @@ def learn_segmenter(
     lines: Iterable[str],
     *,
     of: str = "the text",
+    side: Literal["source", "target"] = "source",
     tags: Sequence[str] = (),
     base: Path = Path(),
 ) -> Learned:
     """Learn a vocabulary from lines; `of` is what messages call them. Same lines, same bytes.
 
-    `lines` is read once, and not at all where there is nothing to learn. `tags` become control pieces; a relative path
-    of the settings starts from the folder `base`. Raises DataError where the lines cannot fill the vocabulary or
-    overfill it, with the nearest possible size; ConfigError where a model file given cannot be used.
+    `lines` is read once, and not at all where there is nothing to learn; then the settings may name a model file of
+    each `side`. `tags` become control pieces; a relative path of the settings starts from the folder `base`. Raises
+    DataError where the lines cannot fill the vocabulary or overfill it, with the nearest possible size; ConfigError
+    where a model file given cannot be used.
     """
     if isinstance(config, BpeConfig | UnigramConfig):
         from nmtkit.corpus import sentencepiece_learning
 
         return sentencepiece_learning.learn(config, lines, of, tags)
     if isinstance(config, FileConfig):
-        from nmtkit.corpus import sentencepiece_file
+        from nmtkit.corpus import given_model
 
-        return Learned(sentencepiece_file.adopt(base / config.path, config.symbols, tags), 0, 0)
+        return Learned(given_model.adopt(*config.file(side), base, config.symbols, tags), 0, 0)
     from nmtkit.corpus import own_model
 
     return own_model.learn(config, lines, of, tags)

@@ -5,12 +5,11 @@ The layout is that of sentencepiece_model.proto, and encoded as https://protobuf
 
 import struct
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import sentencepiece
 
-from nmtkit.corpus.pieces import CONTROLS, SPACE, tag_piece
+from nmtkit.corpus.pieces import CONTROLS, SPACE, tag_piece, taken
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD
 from nmtkit.errors import ConfigError
 
@@ -79,19 +78,15 @@ def with_pieces(model: bytes, pieces: Sequence[Piece]) -> bytes:
     return model + b"".join(added)
 
 
-def adopt(path: Path, symbols: Sequence[str], tags: Sequence[str]) -> bytes:
-    """Return the model in a file with what it lacks: control pieces, symbols and tags.
+def adopt(model: bytes, key: str, symbols: Sequence[str], tags: Sequence[str]) -> bytes:
+    """Return a model with what it lacks: control pieces, symbols and tags. `key` says in messages where it is given.
 
-    Raises ConfigError where there is no such file, where it is no model, or where a name is taken.
+    Raises ConfigError where it is no model, or where a name is taken.
     """
-    key = f"prepare.segmenter.path = {str(path)!r}"
     try:
-        model = path.read_bytes()
         processor = sentencepiece.SentencePieceProcessor()
         processor.LoadFromSerializedProto(model)
         types = {piece.text: piece.type for piece in read(model).pieces}
-    except OSError as error:
-        raise ConfigError(f"{key}: cannot be read ({error.strerror}); give a SentencePiece model file") from None
     except (RuntimeError, ValueError):
         raise ConfigError(
             f"{key}: is no SentencePiece model or damaged; give the file named .model that SentencePiece wrote"
@@ -102,11 +97,7 @@ def adopt(path: Path, symbols: Sequence[str], tags: Sequence[str]) -> bytes:
     added += [Piece(symbol, 0.0, USER_DEFINED) for symbol in symbols if types.get(symbol) != USER_DEFINED]
     for piece in added:
         if piece.text in types:
-            raise ConfigError(
-                f"{key}: has an ordinary piece {piece.text!r}, which is needed as a "
-                f"{'symbol' if piece.type == USER_DEFINED else 'control piece'}; give another model"
-                + (", or take away that symbol" if piece.type == USER_DEFINED else "")
-            )
+            raise taken(key, piece.text, symbol=piece.type == USER_DEFINED)
     return with_pieces(model, added)
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from nmtkit.data.shuffle import Shuffle
 from nmtkit.data.tensors import Indexes, Lengths, cut
 
+NEAR = 1 / 16
+"""Up to which part of its share a process gets more or less, so that no tensor is cut: each piece costs by itself."""
 PASSED_OVER = 32
 """Tensors too large for what is left of an update that are passed over in search of one that fits."""
 
@@ -33,6 +35,15 @@ class Update(NamedTuple):
     def pairs(self) -> int:
         """Number of pairs."""
         return sum(len(tensor) for tensor in self.tensors)
+
+
+class Share(NamedTuple):
+    """Pairs of a tensor of an update that stand one behind the other: `begin` up to `end`."""
+
+    tensor: int
+    """The place of the tensor in its update."""
+    begin: int
+    end: int
 
 
 class PlanSummary(NamedTuple):
@@ -127,28 +138,32 @@ def padded_sizes(tensors: Sequence[Indexes], source: Lengths, target: Lengths) -
     return np.stack(longest, 1) * counts[:, None]
 
 
-def deal(update: Update, source: Lengths, target: Lengths, *, rank: int, ranks: int) -> list[Indexes]:
-    """Return the tensors of an update that process `rank` of `ranks` computes; together they compute each pair once.
+def deal(tensors: Sequence[Indexes], source: Lengths, target: Lengths, *, rank: int, ranks: int) -> list[Share]:
+    """Return what process `rank` of `ranks` computes of an update's tensors; together they compute each pair once.
 
-    The largest tensor goes to whoever has least so far. Where processes outnumber tensors the largest are halved, and
-    where they outnumber pairs some process gets nothing.
+    The pairs stand one behind the other, tensor after tensor, and are cut where the positions of all are shared out
+    evenly, or between two tensors close by. Where processes outnumber pairs some get nothing.
     """
+    counts = np.array([len(tensor) for tensor in tensors], np.int64)
+    ends = counts.cumsum()
+    each = padded_sizes(tensors, source, target).sum(1) / counts
+    behind = np.concatenate(([0.0], np.repeat(each, counts).cumsum()))  # positions before each pair, and all
+    between = np.concatenate(([0], ends))
+    first, end = (_cut_at(behind, between, share / ranks, NEAR / ranks) for share in (rank, rank + 1))
+    shares = (
+        Share(number, max(first - begin, 0), min(end, begin + count) - begin)
+        for number, (begin, count) in enumerate(zip((ends - counts).tolist(), counts.tolist(), strict=True))
+    )
+    return [share for share in shares if share.begin < share.end]
 
-    def size(tensor: Indexes) -> int:
-        return int(padded_sizes([tensor], source, target).sum())
 
-    tensors = list(update.tensors)
-    while len(tensors) < min(ranks, update.pairs):
-        tensors.sort(key=lambda tensor: (len(tensor) > 1, size(tensor)))
-        largest = tensors.pop()
-        tensors += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
-    dealt: list[list[Indexes]] = [[] for _ in range(ranks)]
-    loads = [0] * ranks
-    for tensor in sorted(tensors, key=size, reverse=True):
-        least = loads.index(min(loads))
-        dealt[least].append(tensor)
-        loads[least] += size(tensor)
-    return dealt[rank]
+def _cut_at(behind: NDArray[np.float64], between: Indexes, share: float, near: float) -> int:
+    """Return before which pair a share of all positions ends: the closest one, or `between` tensors if that is near."""
+    wanted, whole = share * behind[-1], behind[-1]
+    closest = int(between[np.abs(behind[between] - wanted).argmin()])
+    if abs(behind[closest] - wanted) <= near * whole:
+        return closest
+    return int(np.searchsorted((behind[1:] + behind[:-1]) / 2, wanted))
 
 
 def _gather(sizes: Sequence[tuple[int, int]], tokens: int) -> list[list[int]]:

@@ -4,6 +4,7 @@ The pairs of an epoch, in their shuffled order, are taken in windows; each is cu
 reached, and by itself. So to begin anywhere costs one window, and what lies behind a position is known to the pair.
 """
 
+import math
 import zlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nmtkit.data.batching import (
+    NEAR,
     NOTHING,
     Budget,
     Plan,
@@ -75,15 +77,18 @@ class Batches:
                 epochs = position.epoch + position.seen / len(mixture)
                 yield Step(epoch, update, position, Progress(epochs, len(updates) * len(mixture) / pairs))
 
-    def largest(self, position: Position) -> list[Indexes]:
+    def largest(self, position: Position, ranks: int = 1) -> list[Indexes]:
         """Return tensors that no later one exceeds by much: the largest of the window, and that of the longest pairs.
 
-        Raises as `steps` does.
+        Of them, as many pairs as one of `ranks` processes may get. Raises as `steps` does.
         """
         window = self._window(self._mixture(position), position)
         tensors = [tensor for update in window for tensor in update.tensors]
         largest = int(padded_sizes(tensors, self.source, self.target).sum(1).argmax())
-        return [tensors[largest], longest_tensor(self.source, self.target, self._budget.tokens_per_tensor)]
+        found = tensors[largest], longest_tensor(self.source, self.target, self._budget.tokens_per_tensor)
+        room = 2 * self._budget.tokens_per_update * (1 + NEAR) / ranks  # positions of both sides
+        sizes = padded_sizes(found, self.source, self.target).sum(1)
+        return [t[: math.ceil(len(t) * min(1.0, room / size))] for t, size in zip(found, sizes.tolist(), strict=True)]
 
     def pairs_per_epoch(self, epoch: int = 0) -> int:
         """Return how many pairs an epoch sees, repetitions counted."""

@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-SOURCE = Path(__file__).parent / "kernels.cpp"
+FOLDER = Path(__file__).parent
+SOURCE = FOLDER / "kernels.cpp"
 FLAGS = (
     "-O3",
     "-std=c++17",
@@ -34,7 +35,8 @@ def build() -> ctypes.CDLL:
     """Return the library of kernels, compiled now (some three seconds) or before. Raises NotBuilt, saying why not."""
     compiler = _compiler()
     version = _run([compiler, "--version"])
-    key = hashlib.sha256("\0".join([SOURCE.read_text("utf-8"), *FLAGS, version, _processor()]).encode()).hexdigest()
+    sources = [path.read_text("utf-8") for path in (SOURCE, *sorted(FOLDER.glob("*.h")))]
+    key = hashlib.sha256("\0".join([*sources, *FLAGS, version, _processor()]).encode()).hexdigest()
     cache = _cache()
     if cache is None:
         with tempfile.TemporaryDirectory(prefix="nmtkit-") as folder:  # what is loaded stays, file or not

@@ -16,7 +16,7 @@ NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
 
 
 class Heads(Structure):
-    """Where queries, keys and values lie; as in kernels.cpp."""
+    """Where queries, keys and values lie; as in attention.h."""
 
     _fields_ = (
         *((name, c_int64) for name in ("sentences", "heads", "size", "targets", "sources")),
@@ -74,6 +74,8 @@ def using(kernels: Kernels | None) -> Iterator[None]:
 
 def in_use(*tensors: Tensor) -> Kernels | None:
     """Return the kernels that operations on these tensors go through, or None."""
+    if torch.compiler.is_compiling():  # what is compiled becomes a kernel of its own
+        return None
     kernels = _in_use.get()
     if kernels is None or any(tensor.device.type != "cpu" or tensor.dtype not in NAMES for tensor in tensors):
         return None

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from nmtkit.kernels.library import Heads, Kernels
+from nmtkit.kernels.masks import draw_seed, sentences_before
 
 
 class Dropping(NamedTuple):
@@ -22,9 +23,13 @@ class Dropping(NamedTuple):
     p: float
 
     @classmethod
-    def draw(cls, kernels: Kernels, p: float) -> "Dropping":
-        """Return a mask whose seed comes from torch's default generator."""
-        return cls(kernels, int(torch.empty((), dtype=torch.int64).random_()) if p else 0, p)
+    def draw(cls, kernels: Kernels, p: float, x: Tensor) -> "Dropping":
+        """Return a mask for x, whose rows are sentences; see `kernels.masks`."""
+        if not p:
+            return cls(kernels, 0, 0.0)
+        seed, first = draw_seed(), sentences_before() * (x.numel() // len(x))
+        # A place is added to the lower half of the seed, so a mask that begins at a later place has a higher one.
+        return cls(kernels, (seed & ~0xFFFFFFFF) | ((seed + first) & 0xFFFFFFFF), p)
 
 
 def apply(function: type[Function], *arguments: Any) -> Any:

@@ -5,11 +5,18 @@ Letters used by every docstring: **B** sentences, **S** source positions, **T** 
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from nmtkit.data.batch import Batch, Padded
+from nmtkit.models.recomputing import recomputed
+
+Side = Literal["source", "target"]
+"""Of a sentence pair, and of the vocabularies."""
 
 Rows = dict[str, Tensor]
 """Named tensors; the first dimension of each is the row. Only the model that made them reads the names."""
@@ -33,6 +40,40 @@ class Loss(NamedTuple):
 
 class Model(nn.Module, ABC):
     """A network that can be trained on sentence pairs."""
+
+    vocabulary_rows: ClassVar[Mapping[str, Side]] = {
+        "target_embedding.weight": "target",
+        "source_embedding.weight": "source",
+        "output_embedding.weight": "target",
+    }
+    """The parameters with a row for each piece of a vocabulary, and of which; a shared one has several names."""
+    compilable: ClassVar[bool] = True
+    """False where torch.compile has nothing to gain by the layers."""
+
+    recompute = False
+    """Whether layers keep nothing but their inputs for the way back (`models.recomputing`)."""
+    compiled: Callable[..., Any] | None = None
+    """Calls its first argument, a layer, with the others, compiled; None: layers are called as they are."""
+
+    def through(self, layer: Callable[..., Any], *inputs: Any) -> Any:
+        """Return what a layer makes of its inputs, in training compiled or recomputed on the way back as was asked for.
+
+        In any other case it is simply called, so that scores of a development set are those of any translation.
+        """
+        if not (self.training and torch.is_grad_enabled()):
+            return layer(*inputs)
+        call, arguments = (layer, inputs) if self.compiled is None else (self.compiled, (layer, *inputs))
+        return recomputed(call, *arguments) if self.recompute else call(*arguments)
+
+    @contextmanager
+    def plain(self) -> Iterator[None]:
+        """Within, layers are called as they are."""
+        before = self.recompute, self.compiled
+        self.recompute, self.compiled = False, None
+        try:
+            yield
+        finally:
+            self.recompute, self.compiled = before
 
     @abstractmethod
     def forward(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:

@@ -21,7 +21,7 @@ def add_dropped(x: Tensor, y: Tensor, bias: Tensor, dropout: Dropout) -> Tensor:
     """Return x + dropout(y + bias), (…, D) float32."""
     kernels = in_use(x, y)
     if kernels is not None:
-        total: Tensor = operations.apply(operations.Sum, _drop(kernels, dropout), x, y, bias)
+        total: Tensor = operations.apply(operations.Sum, _drop(kernels, dropout, x), x, y, bias)
         return total
     total = x + dropout(y + bias.to(y.dtype))
     return total
@@ -47,7 +47,7 @@ def add_dropped_normed(
         exact: Tensor = norm(x + dropout(y + bias.to(y.dtype)))
         return exact, rounded(exact)
     exact, copy = operations.apply(
-        operations.SumNormed, _drop(kernels, dropout), norm.eps, x, y, bias, norm.weight, norm.bias
+        operations.SumNormed, _drop(kernels, dropout, x), norm.eps, x, y, bias, norm.weight, norm.bias
     )
     return exact, exact if copy is None else copy
 
@@ -56,7 +56,7 @@ def relu_dropped(x: Tensor, bias: Tensor, dropout: Dropout) -> Tensor:
     """Return dropout(max(x + bias, 0)), (…, F); x, which nothing else may need, is used up."""
     kernels = in_use(x)
     if kernels is not None:
-        found: Tensor = operations.apply(operations.Relu, _drop(kernels, dropout), x, bias)
+        found: Tensor = operations.apply(operations.Relu, _drop(kernels, dropout, x), x, bias)
         return found
     dropped: Tensor = dropout((x + bias.to(x.dtype)).relu())
     return dropped
@@ -94,7 +94,8 @@ def cross_attention(
 
 
 def _for_attention(positions: int, dropout: Dropout, *tensors: Tensor) -> Kernels | None:
-    if positions > FEW or (dropout.training and dropout.p):
+    # What is compiled should not ask for sizes: it would be compiled anew for each answer.
+    if torch.compiler.is_compiling() or positions > FEW or (dropout.training and dropout.p):
         return None
     return in_use(*tensors)
 
@@ -103,5 +104,5 @@ def _padding(lengths: Tensor, positions: int) -> Tensor:
     return padding_bias(torch.arange(positions, device=lengths.device) < lengths[:, None])
 
 
-def _drop(kernels: Kernels, dropout: Dropout) -> Dropping:
-    return Dropping.draw(kernels, dropout.p if dropout.training else 0.0)
+def _drop(kernels: Kernels, dropout: Dropout, x: Tensor) -> Dropping:
+    return Dropping.draw(kernels, dropout.p if dropout.training else 0.0, x)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from nmtkit.kernels.masks import draw_seed, sentences_before
 from nmtkit.models.products import Projection
 from nmtkit.models.section import ModelSection
 
@@ -18,7 +19,8 @@ class Dropout(nn.Module):
     """Zero each element with probability p in training and scale the rest by 1 / (1 - p) (Srivastava et al. 2014).
 
     The mask compares 16 random bits an element with p, which costs a fraction of what drawing a Bernoulli variable
-    does on a CPU; p is met to 1 / 65,536. Draws from torch's default generator of the device.
+    does on a CPU; p is met to 1 / 65,536. Draws from torch's default generator of the device; on a CPU for the whole
+    tensor, of which the rows at hand may be some sentences (`kernels.masks`).
     """
 
     def __init__(self, p: float) -> None:
@@ -30,9 +32,19 @@ class Dropout(nn.Module):
         """Return x, of any shape, with elements dropped."""
         if not self.training or self.p == 0:
             return x
-        words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-        bits = words.view(torch.int16)[: x.numel()].view(x.shape)
+        if torch.compiler.is_compiling():  # which draws masks in the midst of what it fuses
+            return F.dropout(x, self.p)
+        bits = self._bits(x.numel(), x.numel() // len(x), x.device).view(x.shape)
         return x * ((bits >= self._threshold).to(x.dtype) / (1 - self.p))
+
+    @staticmethod
+    def _bits(count: int, each: int, device: torch.device) -> Tensor:
+        """Return 16 random bits for each of `count` elements, `each` of them in a sentence: (count,) int16."""
+        before, generator = 0, None
+        if device.type == "cpu":
+            before, generator = each * sentences_before(), torch.Generator().manual_seed(draw_seed())
+        words = torch.empty((before + count + 3) // 4, dtype=torch.int64, device=device)
+        return words.random_(-(2**63), None, generator=generator).view(torch.int16)[before : before + count]
 
     def extra_repr(self) -> str:
         """Return what the representation of the module shows."""

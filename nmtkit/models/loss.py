@@ -40,20 +40,20 @@ class _OutputLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         learning = any(ctx.needs_input_grad)
         gain = FP16_GAIN if x.dtype == torch.float16 else 1.0
-        by_x = torch.empty_like(x) if learning else None
-        by_weight = torch.zeros_like(weight) if learning else None
+        by_x = torch.empty_like(x) if ctx.needs_input_grad[0] else None
+        by_weight = torch.zeros_like(weight) if ctx.needs_input_grad[1] else None
         sums = x.new_zeros(2, dtype=torch.float32)
         rows = max(1, ELEMENTS // len(copy))
         for begin in range(0, len(x), rows):
             part = slice(begin, begin + rows)
             scores = x[part] @ copy.t()
             sums += _loss(scores, targets[part], smoothing, kernels, gain if learning else 0.0)
-            if by_x is not None and by_weight is not None:
+            if by_x is not None:
                 torch.mm(scores, copy, out=by_x[part])
-                if x.dtype == weight.dtype:
-                    by_weight.addmm_(scores.t(), x[part])
-                else:
-                    by_weight += scores.t() @ x[part]
+            if by_weight is not None and x.dtype == weight.dtype:
+                by_weight.addmm_(scores.t(), x[part])
+            elif by_weight is not None:
+                by_weight += scores.t() @ x[part]
             del scores
         ctx.save_for_backward(by_x, by_weight)
         ctx.gain = gain
@@ -65,7 +65,9 @@ class _OutputLoss(torch.autograd.Function):
     def backward(ctx: Any, by_total: Tensor, _: Tensor | None) -> tuple[Tensor | None, ...]:
         by_x, by_weight = ctx.saved_tensors
         factor = by_total / ctx.gain
-        return by_x * factor.to(by_x.dtype), by_weight * factor, None, None, None, None
+        by_x = None if by_x is None else by_x * factor.to(by_x.dtype)
+        by_weight = None if by_weight is None else by_weight * factor
+        return by_x, by_weight, None, None, None, None
 
 
 def _loss(scores: Tensor, targets: Tensor, smoothing: float, kernels: Kernels | None, gain: float) -> Tensor:

@@ -27,15 +27,15 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, copy: Tensor) -> Tensor:  # noqa: ARG004
-        ctx.save_for_backward(x, copy)
+        by_x, by_weight, _ = ctx.needs_input_grad
+        ctx.save_for_backward(x if by_weight else None, copy if by_x else None)
         return x @ copy.t()
 
     @staticmethod
     def backward(ctx: Any, by_y: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         x, copy = ctx.saved_tensors
-        by_rows = by_y.flatten(0, -2)
-        by_x = by_y @ copy if ctx.needs_input_grad[0] else None
-        by_weight = (by_rows.t() @ x.flatten(0, -2)).float() if ctx.needs_input_grad[1] else None
+        by_x = None if copy is None else by_y @ copy
+        by_weight = None if x is None else (by_y.flatten(0, -2).t() @ x.flatten(0, -2)).float()
         return by_x, by_weight, None
 
 
@@ -43,14 +43,16 @@ class Rounded:
     """A matrix in the format of products: rounded anew once an update has changed it, not at each use."""
 
     def __init__(self) -> None:
+        self.keeps = True
+        """Whether the copy is kept for the next use, which takes half as much memory as the weight itself."""
         self._version = -1
         self._copy: Tensor | None = None
 
     def of(self, weight: Tensor) -> Tensor:
         """Return the weight, (outputs, inputs), in the format of products; without a gradient."""
         number = number_format(weight)
-        if number == weight.dtype:
-            return weight.detach()
+        if number == weight.dtype or not self.keeps:
+            return weight.detach().to(number)
         copy = self._copy
         if copy is None or copy.dtype != number or copy.device != weight.device:
             copy = self._copy = torch.empty_like(weight, dtype=number, requires_grad=False)
@@ -63,6 +65,8 @@ class Rounded:
 
     def product(self, x: Tensor, weight: Tensor) -> Tensor:
         """Return x · weightᵀ, (…, inputs) → (…, outputs), in the format of products."""
+        if torch.compiler.is_compiling():  # what is compiled rounds on the way, and sees no versions
+            return rounded(x) @ rounded(weight).t()
         if not torch.is_grad_enabled():
             return rounded(x) @ self.of(weight).t()
         product: Tensor = apply(_Product, rounded(x), weight, self.of(weight))

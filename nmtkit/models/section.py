@@ -1,10 +1,11 @@
 """ModelSection: what the settings of every architecture have, since training and vocabularies depend on it."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from nmtkit.models.activations import Activations, Shape, Way
 from nmtkit.section import Section
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 class ModelSection(Section):
     """The base of an architecture's settings. A preset fills every size that is not given."""
+
+    apart_from_weights: ClassVar[frozenset[str]] = frozenset({"preset", "dropout"})
+    """The keys that may differ between a training and another one whose weights it begins with."""
 
     width: int = Field(512, ge=2, le=65_536, description="Width of embeddings and layers (d_model).")
     share_embeddings: Literal["all", "target", "none"] = Field(
@@ -24,6 +28,14 @@ class ModelSection(Section):
     @abstractmethod
     def build(self, source_vocabulary: int, target_vocabulary: int) -> "AutoregressiveModel":
         """Return the network for vocabularies of these sizes, with freshly drawn weights."""
+
+    @abstractmethod
+    def activations(self, shape: Shape, way: Way) -> Activations:
+        """Return the bytes that a tensor of sentence pairs takes on its way through the network and back."""
+
+    @abstractmethod
+    def rounded(self, target_vocabulary: int) -> int:
+        """Return the elements of all matrices of which a copy in the format of products is held."""
 
     @model_validator(mode="before")
     @classmethod

@@ -115,7 +115,10 @@ class Account:
         if event.name == DATA:
             return Share("waiting for data")
         if event.name.startswith(SCOPE):
-            return Share("forward", event.name.removeprefix(SCOPE))
+            # What is computed again for the way back belongs to that.
+            above = OTHER if event.cpu_parent is None else shares.get(id(event.cpu_parent), OTHER)
+            phase: Phase = "backward" if above.phase == "backward" else "forward"
+            return Share(phase, event.name.removeprefix(SCOPE))
         if event.name.startswith(EVALUATION):
             accumulates = event.name.endswith("AccumulateGrad")
             return Share("backward", ACCUMULATION if accumulates else numbered.get(event.sequence_nr, BETWEEN))

@@ -23,14 +23,14 @@ def choose_last(run: RunFolder, count: int, warn: Warn) -> list[Checkpoint]:
     Those written in between by a signal or a new best score would shift the mean towards where they happen to stand.
     There may be fewer: a short training writes fewer.
     """
-    usable = usable_checkpoints(run.checkpoints, warn)
+    usable = usable_checkpoints(run.checkpoints, warn, read=True)
     regular = [checkpoint for checkpoint in usable[:-1] if checkpoint.regular]
     return [*regular, *usable[-1:]][-count:]
 
 
 def choose_best(run: RunFolder, count: int, warn: Warn) -> list[Checkpoint]:
     """Return the `count` best checkpoints by development score, oldest first. There may be fewer."""
-    best = best_first(usable_checkpoints(run.checkpoints, warn))[:count]
+    best = best_first(usable_checkpoints(run.checkpoints, warn, read=True))[:count]
     return sorted(best, key=lambda checkpoint: checkpoint.update)
 
 

@@ -5,17 +5,35 @@ from typing import Any, NamedTuple
 
 FREE = (
     "corpus",
+    "model.activation_dropout",
+    "model.attention_dropout",
+    "model.dropout",
     "train.batch",
-    "train.stop",
-    "train.validation",
     "train.checkpoints",
+    "train.clip_norm",
+    "train.compile",
+    "train.guard",
     "train.kernels",
+    "train.label_smoothing",
     "train.log_every",
+    "train.optimizer",
+    "train.parallel",
+    "train.precision",
+    "train.recompute",
+    "train.sampling",
+    "train.schedule",
+    "train.stop",
     "train.tensorboard",
+    "train.timeout",
+    "train.validation",
     "translate",
     "score",
 )
-"""Sections and keys that may change within a run. All others shape the weights; packed data has its own fingerprint."""
+"""Sections and keys that may change within a run. All others would make it another model or vocabulary, or lose the
+order of pairs; packed data has its own fingerprint."""
+
+FIXED = ("train.optimizer.kind",)
+"""Keys of these that may not: what one kind of optimizer remembers, another cannot go on with."""
 
 
 class Change(NamedTuple):
@@ -28,7 +46,8 @@ class Change(NamedTuple):
     @property
     def allowed(self) -> bool:
         """True where a run may go on with the new value."""
-        return any(self.key == free or self.key.startswith(f"{free}.") for free in FREE)
+        free = any(self.key == free or self.key.startswith(f"{free}.") for free in FREE)
+        return free and self.key not in FIXED
 
     def __str__(self) -> str:
         return f"{self.key}: {_shown(self.old)} in the run, now {_shown(self.new)}"
@@ -44,5 +63,13 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") ->
             yield Change(path, before, after)
 
 
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the settings of nested tables by their full keys; lists count as a whole."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
+
+
 def _shown(value: Any) -> str:
-    return "not set" if value is None else repr(value)
+    return "not set" if value is None else repr(list(value) if isinstance(value, tuple) else value)

@@ -2,14 +2,14 @@
 
 weights.safetensors     parameters in float32, tied ones once
 optimizer.safetensors   the optimizer's tensors; only in the newest checkpoints
-state.json              position, scores, fingerprints, versions
+state.json              position, scores, fingerprints, versions, checksums of the other files
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,8 @@ from torch.optim import Optimizer
 from nmtkit.errors import CheckpointError
 from nmtkit.run_folder import RunFolder
 from nmtkit.toml import shorten
+from nmtkit.training.guard import good_until
+from nmtkit.training.parallel import Whole, own_tensors
 from nmtkit.training.settings import CheckpointConfig
 from nmtkit.training.state import Origin, TrainingState, comparable
 from nmtkit.training.tensor_folder import (
@@ -33,8 +35,13 @@ from nmtkit.training.tensor_folder import (
 )
 
 RESUMABLE = 2
-"""Checkpoints that keep the optimizer's tensors, twice the size of the weights: the newest, and one in reserve."""
+"""Checkpoints that keep the optimizer's tensors, twice the size of the weights: the newest, and one in reserve.
 
+There are more where the one to go back to from a divergence is older, or might be (`prune`).
+"""
+
+Tensors = Mapping[str, Mapping[str, Tensor]]
+"""By file and name."""
 Warn = Callable[[str], None]
 """Takes a message that the user should see."""
 
@@ -58,46 +65,33 @@ class Checkpoint(NamedTuple):
         return self.state.update
 
 
-def save_checkpoint(
-    folder: Path, model: nn.Module, optimizer: Optimizer, state: TrainingState, origin: Origin, *, regular: bool
-) -> Path:
-    """Write a checkpoint under `folder` (RUN/checkpoints) and return where. Replaces one of the same update.
+def training_tensors(parallel: Whole, optimizer: Optimizer) -> Tensors:
+    """Return what a checkpoint holds, by file and name, in the leading process; all processes must ask at once.
 
-    Raises CheckpointError where the disk has no room; what was there before then stays as it was.
+    Tensors of the optimizer are called "state name:parameter name"; its constants stand in the config.
     """
-    tensors = {WEIGHTS: own_tensors(model), OPTIMIZER: _optimizer_tensors(model, optimizer)}
-    return write_folder(folder / f"{state.update:08d}", tensors, _content(state, origin, regular))
+    names = list(parallel.parameters())
+    moments = {
+        f"{key}:{names[index]}": parallel.full(names[index], tensor)
+        for index, entries in optimizer.state_dict()["state"].items()
+        for key, tensor in entries.items()
+    }
+    return {WEIGHTS: parallel.weights(), OPTIMIZER: moments}
+
+
+def save_checkpoint(folder: Path, tensors: Tensors, state: TrainingState, origin: Origin, *, regular: bool) -> Path:
+    """Write a checkpoint of `training_tensors` under `folder` (RUN/checkpoints) and return where.
+
+    Replaces one of the same update. Raises CheckpointError where the disk has no room; what was there before then
+    stays as it was.
+    """
+    content = {"state": state.to_json(), "origin": asdict(origin), "regular": regular}
+    return write_folder(folder / f"{state.update:08d}", tensors, content)
 
 
 def save_score(folder: Path, state: TrainingState, origin: Origin) -> None:
     """Write the score of a late validation into the checkpoint of this state; all else in it stays as it is."""
-    checkpoint = folder / f"{state.update:08d}"
-    rewrite_state(checkpoint, _content(state, origin, read_json(checkpoint)["regular"]))
-
-
-def _content(state: TrainingState, origin: Origin, regular: bool) -> dict[str, Any]:
-    return {"state": state.to_json(), "origin": asdict(origin), "regular": regular}
-
-
-def own_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Return parameters and persistent buffers by name; a tensor with several names stands under the first."""
-    seen: set[int] = set()
-    tensors: dict[str, Tensor] = {}
-    for name, tensor in model.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            tensors[name] = tensor
-    return tensors
-
-
-def _optimizer_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
-    """Return the optimizer's tensors as "state name:parameter name"; its constants stand in the config."""
-    names = [name for name, _ in model.named_parameters()]
-    return {
-        f"{key}:{names[index]}": tensor
-        for index, entries in optimizer.state_dict()["state"].items()
-        for key, tensor in entries.items()
-    }
+    rewrite_state(folder / f"{state.update:08d}", {"state": state.to_json(), "origin": asdict(origin)})
 
 
 def load_weights(model: nn.Module, weights: Path) -> None:
@@ -122,22 +116,23 @@ def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
             tensor.copy_(tensors[name])
 
 
-def load_optimizer(optimizer: Optimizer, model: nn.Module, file: Path) -> None:
+def load_optimizer(optimizer: Optimizer, parallel: Whole, file: Path) -> None:
     """Give the optimizer of this model back its tensors. Raises CheckpointError where the file does not fit."""
     stored = read_tensors(file)
-    places = {name: (index, parameter) for index, (name, parameter) in enumerate(model.named_parameters())}
+    shapes = {name: parameter.shape for name, parameter in parallel.model.named_parameters()}
+    places = {name: (index, shapes[name]) for index, name in enumerate(parallel.parameters())}
     entries: dict[int, dict[str, Tensor]] = {}
     for key, tensor in stored.items():
         kind, _, name = key.partition(":")
         if name not in places:
             raise CheckpointError(f"{file}: {shorten(name)} is not a parameter of this model")
-        index, parameter = places[name]
-        if tensor.dim() and tensor.shape != parameter.shape:  # a count of steps has no dimension
+        index, shape = places[name]
+        if tensor.dim() and tensor.shape != shape:  # a count of steps has no dimension
             raise CheckpointError(
-                f"{file}: {shorten(key)} is {tuple(tensor.shape)}, but the parameter is {tuple(parameter.shape)}; "
+                f"{file}: {shorten(key)} is {tuple(tensor.shape)}, but the parameter is {tuple(shape)}; "
                 "the file belongs to another model"
             )
-        entries.setdefault(index, {})[kind] = tensor
+        entries.setdefault(index, {})[kind] = parallel.own(name, tensor)
     if len({frozenset(entry) for entry in entries.values()}) > 1 or len(entries) not in (0, len(places)):
         raise CheckpointError(f"{file}: damaged (some parameters have other tensors than the rest, or none)")
     optimizer.load_state_dict({"state": entries, "param_groups": optimizer.state_dict()["param_groups"]})
@@ -151,10 +146,23 @@ def read_state(folder: Path) -> Checkpoint:
     content = read_json(folder)
     try:
         state, origin = TrainingState.from_json(content["state"]), Origin(**content["origin"])
+        if state.update != int(folder.name):
+            raise ValueError(f"the state of update {state.update}")
         checkpoint = Checkpoint(folder, state, origin, content["regular"])
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{folder / STATE}: damaged ({error!r})") from error
     check_tensors(folder / WEIGHTS)
+    return checkpoint
+
+
+def read_resumable(folder: Path) -> Checkpoint:
+    """Read a checkpoint that training can go on from, and see that each byte of its tensors is what was written.
+
+    Raises CheckpointError, naming the file.
+    """
+    checkpoint = read_state(folder)
+    for name in (WEIGHTS, OPTIMIZER):
+        read_tensors(folder / name)
     return checkpoint
 
 
@@ -165,12 +173,18 @@ def checkpoint_folders(folder: Path) -> list[Path]:
     return sorted((path for path in folder.iterdir() if re.fullmatch(r"\d{8,}", path.name)), key=lambda p: int(p.name))
 
 
-def usable_checkpoints(folder: Path, warn: Warn = unheard) -> list[Checkpoint]:
-    """Return the checkpoints whose weights and state are whole, oldest first; others are named in warnings."""
+def usable_checkpoints(folder: Path, warn: Warn = unheard, *, read: bool = False) -> list[Checkpoint]:
+    """Return the checkpoints whose weights and state are whole, oldest first; others are named in warnings.
+
+    Whether weights are whole, their size tells; with `read` all of them is read.
+    """
     usable = []
     for path in checkpoint_folders(folder):
         try:
-            usable.append(read_state(path))
+            checkpoint = read_state(path)
+            if read:
+                read_tensors(path / WEIGHTS)
+            usable.append(checkpoint)
         except CheckpointError as error:
             warn(f"{error}; this checkpoint is left out")
     return usable
@@ -184,8 +198,7 @@ def newest_resumable(folder: Path, warn: Warn) -> Checkpoint | None:
     problems = []
     for path in reversed(checkpoint_folders(folder)):
         try:
-            checkpoint = read_state(path)
-            check_tensors(path / OPTIMIZER)
+            checkpoint = read_resumable(path)
         except CheckpointError as error:
             problems.append(str(error))
         else:
@@ -201,21 +214,28 @@ def newest_resumable(folder: Path, warn: Warn) -> Checkpoint | None:
     return None
 
 
-def prune(folder: Path, config: CheckpointConfig, update: int) -> None:
+def prune(folder: Path, config: CheckpointConfig, update: int, *, ended: bool = False) -> None:
     """Delete what is not to be kept, seen from the checkpoint of `update`, which is the newest that counts.
 
-    Kept are the newest `keep_last` regular checkpoints, the `keep_best` by score, and the newest whatever wrote it; so
-    a run that was interrupted keeps in the end what an uninterrupted one keeps.
+    Kept are the newest `keep_last` regular checkpoints, the `keep_best` by score, the newest whatever wrote it and,
+    until training has ended, the newest regular one that is good for certain (`guard`); the optimizer's tensors from
+    that one on, which is mostly the last but one. So a run that was interrupted keeps in the end what an uninterrupted
+    one keeps.
     """
     found = [checkpoint for checkpoint in usable_checkpoints(folder) if checkpoint.update <= update]
+    if not found:
+        return
+    guarded = found[-1].state.steady > 0 and not ended
+    good = [c.update for c in found if guarded and c.regular and c.update <= good_until(found[-1].state)][-1:]
     kept = {checkpoint.update for checkpoint in [c for c in found if c.regular][-config.keep_last :]}
     kept |= {checkpoint.update for checkpoint in best_first(found)[: config.keep_best]}
-    kept |= {checkpoint.update for checkpoint in found[-1:]}
+    kept |= {found[-1].update, *good}
     for checkpoint in found:
         if checkpoint.update not in kept:
             remove_folder(checkpoint.folder)
     for checkpoint in [c for c in found if c.update in kept][:-RESUMABLE]:
-        (checkpoint.folder / OPTIMIZER).unlink(missing_ok=True)
+        if not guarded or checkpoint.update < max(good, default=0):
+            (checkpoint.folder / OPTIMIZER).unlink(missing_ok=True)
 
 
 def best_first(checkpoints: list[Checkpoint]) -> list[Checkpoint]:

@@ -70,3 +70,13 @@ def average_score(run: RunFolder) -> Score | None:
         return Score(**read_json(run.average)["score"])
     except (CheckpointError, KeyError, TypeError):
         return None
+
+
+def updates_of(weights: Path) -> list[int]:
+    """Return the updates behind which weights are, or of which they are the mean; none where their folder is silent."""
+    if weights.parent.name.isdecimal():
+        return [int(weights.parent.name)]
+    try:
+        return [int(update) for update in read_json(weights.parent)["updates"]]
+    except (CheckpointError, KeyError, TypeError, ValueError):
+        return []

@@ -1,6 +1,7 @@
 """Pacing: what is due behind an update, by the count of updates and by the share of training that is spent."""
 
 import math
+from collections.abc import Callable
 from time import monotonic
 
 from nmtkit.data.epochs import Progress
@@ -63,20 +64,22 @@ def _reached(share: float, count: int) -> int:
 class Pace:
     """How fast training goes, and what is due by that. Keeps the times in its state."""
 
-    def __init__(self, config: TrainConfig, state: TrainingState, log: Log) -> None:
-        self.config, self.state, self.log = config, state, log
+    def __init__(
+        self, config: TrainConfig, state: TrainingState, log: Log, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self.config, self.state, self.log, self.clock = config, state, log, clock
         self._before = self._behind = spent(config, state)
         self._said = False
         self.start()
 
     def start(self) -> None:
         """Let the time go on from that of the state: trying out the largest tensors, before, was no part of it."""
-        self._began = monotonic() - self.state.seconds
+        self._began = self.clock() - self.state.seconds
         self._mark = self.state.seconds
 
     def tick(self) -> None:
         """Tell the state how late it is."""
-        self.state.seconds = monotonic() - self._began
+        self.state.seconds = self.clock() - self._began
 
     @property
     def ending(self) -> str | None:
@@ -113,9 +116,14 @@ class Pace:
             state.validated_update_seconds = state.update_seconds
             self._say_what_it_costs()
 
-    def checkpoint_done(self) -> None:
-        """Take in that a checkpoint was written."""
-        self.state.checkpoint_seconds = self._since_mark()
+    def checkpoint_begun(self) -> None:
+        """Take in that a checkpoint is being written, from a copy whose time is no part of an update's."""
+        self._since_mark()
+
+    def went_back(self) -> None:
+        """Take in that the state is that of an earlier update, at the present time."""
+        self._before = self._behind = spent(self.config, self.state)
+        self._since_mark()
 
     def _since_mark(self) -> float:
         """Return the seconds since this was last asked."""

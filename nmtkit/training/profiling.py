@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from nmtkit.data.batch import Batch
 from nmtkit.data.batching import NOTHING, PlanSummary
 from nmtkit.data.position import Position
 from nmtkit.training.accounting import DATA, UPDATE, Account
+from nmtkit.training.compiling import rehearse
 from nmtkit.training.engine import Engine, Outcome
-from nmtkit.training.feeding import Feed, Material, feeds
+from nmtkit.training.feeding import Feed, Material, Reader, feeds
 from nmtkit.training.flops import flop_counter, matrix_peak, wait_for
 from nmtkit.training.scopes import announced
 
@@ -77,10 +77,12 @@ def profile_updates(
     """
     # Torch's profiler writes notes to stderr, unless this is set before it is first used.
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
-    engine.model.train()
+    engine.parallel.model.train()
     rounds = Rounds(engine, material, width, updates)
     flops = rounds.count_flops(done)
-    rounds.run(done, most=1)  # to warm up
+    # To warm up, and to see whether layers that are to be compiled can be.
+    rehearse(engine.parallel.model, lambda: rounds.run(lambda: None, most=1), engine.warn)
+    done()
     if engine.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(engine.device)
     cost, seconds = rounds.run(done)
@@ -97,11 +99,14 @@ class Rounds:
         self._engine, self._material, self._width, self._updates = engine, material, width, updates
 
     def count_flops(self, done: Callable[[], object]) -> int:
-        """Compute all updates by PyTorch alone, which no kernel of ours hides from the counter; return their FLOPs."""
+        """Compute all updates by PyTorch alone, and nothing twice; return their FLOPs.
+
+        Neither kernels of ours nor compiled ones hide them from the counter.
+        """
         kernels, self._engine.kernels = self._engine.kernels, None
         counter = flop_counter()
         try:
-            with counter:
+            with counter, self._engine.parallel.model.plain():
                 self.run(done)
         finally:
             self._engine.kernels = kernels
@@ -121,9 +126,9 @@ class Rounds:
         """Compute all updates, each under a profiler of its own, so that no more than its events are held."""
         on_gpu = self._engine.device.type == "cuda"
         activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA] if on_gpu else [ProfilerActivity.CPU]
-        sizes = {1, *(size for parameter in self._engine.model.parameters() for size in parameter.shape)}
+        sizes = {1, *(size for parameter in self._engine.parallel.model.parameters() for size in parameter.shape)}
         account, coming = Account(frozenset(sizes), kernels=on_gpu), self._feeds()
-        with announced(self._engine.model):
+        with announced(self._engine.parallel.model):
             for number in range(1, self._updates + 1):
                 with profile(activities=activities, record_shapes=True) as profiler, record_function(UPDATE):
                     _, outcome = self._compute(coming, number, record_function)
@@ -135,26 +140,15 @@ class Rounds:
 
     def _feeds(self) -> Iterator[Feed]:
         """Return what the trainer would be fed with. The first is made: with it a plan of thousands of updates is."""
-        coming = feeds(self._material, Position(), self._engine.device)
+        coming = feeds(self._material, Position(), Reader(self._engine.device))
         return chain([next(coming)], coming)
 
     def _compute(self, coming: Iterator[Feed], number: int, scope: Scope) -> tuple[PlanSummary, Outcome]:
         """Compute an update as the trainer does; the learning rate is that of the midst of a training."""
         with scope(DATA):
-            _, batches, cost = next(coming)
+            _, parts, cost = next(coming)
         rate = self._engine.config.schedule.rate(number, self._width, 0.5)
-        return cost, self._engine.update(_watched(batches, scope), number, cost.target_tokens, rate)
-
-
-def _watched(batches: Iterable[Batch], scope: Scope) -> Iterator[Batch]:
-    """Yield batches, announcing the time in which they are waited for."""
-    iterator = iter(batches)
-    while True:
-        with scope(DATA):
-            batch = next(iterator, None)
-        if batch is None:
-            return
-        yield batch
+        return cost, self._engine.update(parts, number, cost.target_tokens, rate)
 
 
 @contextmanager

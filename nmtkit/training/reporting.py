@@ -104,9 +104,12 @@ class Sums:
 class Reporter:
     """Tells a person and the files of the run how training goes."""
 
-    def __init__(self, log: Log, run: RunFolder, stop: StopConfig, *, every: int, tensorboard: bool) -> None:
+    def __init__(
+        self, log: Log, run: RunFolder, stop: StopConfig, *, every: int, tensorboard: bool, writes: bool = True
+    ) -> None:
+        """Without `writes` files stay as they are: another process of this training writes them."""
         self._log, self._run, self._stop, self._every = log, run, stop, every
-        self._tensorboard = tensorboard
+        self._writes, self._tensorboard = writes, tensorboard and writes
         self._metrics: MetricsWriter | None = None
         self._events: SummaryWriter | None = None
         self._meter: Meter | None = None
@@ -117,8 +120,12 @@ class Reporter:
 
     def open(self, state: TrainingState, *, average_stands: bool) -> None:
         """Begin behind `state`: what files say of later updates comes from a training that was cut off, and goes."""
-        drop_later_records(self._run.metrics, state.update, validated=state.validated, average_stands=average_stands)
-        self._metrics = MetricsWriter(self._run.metrics)
+        self._sums, self._recent = Sums(), Sums()
+        if self._writes:
+            drop_later_records(
+                self._run.metrics, state.update, validated=state.validated, average_stands=average_stands
+            )
+            self._metrics = MetricsWriter(self._run.metrics)
         if self._tensorboard:
             self._events = open_events(self._run.tensorboard, state.update + 1)
         self._meter = self._log.meter("training", unit="updates", done=state.update)
@@ -233,6 +240,8 @@ class Reporter:
 
     def draw_curve(self) -> None:
         """Draw the learning curve anew."""
+        if not self._writes:
+            return
         try:
             draw_learning_curve(self._run.metrics, self._run.learning_curve)
         except Exception as error:  # a picture is not worth the end of a training of days

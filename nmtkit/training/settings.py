@@ -9,6 +9,28 @@ from nmtkit.data.settings import BatchConfig, SamplingConfig
 from nmtkit.section import Conflict, Section
 from nmtkit.training.optimizers import AdamConfig, OptimizerConfig
 from nmtkit.training.schedules import NoamConfig, ScheduleConfig, WsdConfig
+from nmtkit.translation.settings import checkpoint_conflicts
+
+
+class InitConfig(Section):
+    """What weights begin as: those of another run (fine-tuning). Its [model] must be the same, but for dropout."""
+
+    run: str = Field(
+        min_length=1,
+        description="Run folder that the weights are taken from, at the beginning of a training only; relative: seen "
+        "from the config file's folder. With `--init-from RUN`, from the working directory.",
+    )
+    checkpoint: str = Field("auto", description="Which of its weights; see translate.checkpoint.")
+    vocabulary: Literal["same", "by_piece"] = Field(
+        "same",
+        description='same: the vocabulary must be that of the other run, which `prepare.segmenter.kind = "file"` with '
+        "`path = RUN/data/source.model` takes over. by_piece: the vocabularies may differ; pieces that both have (tags "
+        "and control pieces by their names) keep their rows of embeddings and output, new ones get rows drawn anew.",
+    )
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """Report a checkpoint that nothing can be meant by."""
+        yield from checkpoint_conflicts(self.checkpoint)
 
 
 class StopConfig(Section):
@@ -45,9 +67,14 @@ class CheckpointConfig(Section):
     """Which checkpoints are kept."""
 
     every: int = Field(
-        1_000, ge=1, description="Updates between checkpoints; one is also written at a new best score and at the end."
+        1_000,
+        ge=1,
+        description="Updates between checkpoints; one is also written at a new best score and at the end. Training "
+        "goes on while one is written, from a copy in the CPU's memory (12 bytes a parameter).",
     )
-    keep_last: int = Field(5, ge=1, description="Newest checkpoints kept.")
+    keep_last: int = Field(
+        5, ge=1, description="Newest checkpoints kept; one to go back to (`train.guard`) besides, where they are newer."
+    )
     keep_best: int = Field(1, ge=0, description="Best checkpoints by development score kept besides.")
     average: int = Field(
         5,
@@ -69,6 +96,18 @@ class TrainConfig(Section):
     seed: int = Field(
         1, ge=0, description="Draws weights, order of pairs and dropout; same seed, same weights on a CPU."
     )
+    init: InitConfig | None = Field(
+        None,
+        description="Begin with the weights of another run, not with drawn ones (fine-tuning); [model] must be as "
+        "there, but for dropout.",
+    )
+    freeze: tuple[str, ...] = Field(
+        (),
+        strict=False,
+        description="What stays as it is while the rest learns: parts of the model, as the summary of a training names "
+        'them (`"embeddings"`, `"encoder"`) or its profile does (`"decoder cross-attention"`), or names of parameters, '
+        'with * for any characters (`"encoder.0.*"`). What is shared is frozen as a whole.',
+    )
     batch: BatchConfig = Field(BatchConfig(), description="Token budgets.")
     sampling: SamplingConfig = Field(SamplingConfig(), description="Pieces drawn anew for each epoch.")
     optimizer: OptimizerConfig = Field(AdamConfig(), description="How weights follow gradients.")
@@ -79,12 +118,39 @@ class TrainConfig(Section):
         0.1, ge=0, lt=1, description="Probability mass spread evenly over the whole vocabulary (ε_ls)."
     )
     clip_norm: float = Field(0.0, ge=0, description="Largest norm of the gradient; 0: not clipped (the paper).")
+    guard: float = Field(
+        2.0,
+        ge=0,
+        description="Nats a target token by which the mean plain loss of some 50 updates may lie above the lowest it "
+        "has been; 0: as many as it likes. Beyond that, or behind 10 updates in a row that were not finite, training "
+        "goes back to the last checkpoint from before, once, and passes over the updates by which it diverged.",
+    )
     precision: Literal["auto", "fp32", "tf32", "bf16", "fp16"] = Field(
         "auto",
         description="Number format of matrix products; auto: bf16 where the hardware computes it, else fp16 on a GPU.",
     )
     kernels: bool = Field(
         True, description="Compute on a CPU with kernels that are compiled at the start, where there is a C++ compiler."
+    )
+    parallel: Literal["replicate", "shard"] = Field(
+        "replicate",
+        description="How several processes train a model; replicate: each holds all of it; shard: each holds a part of "
+        "it, of its gradient and of the optimizer's tensors, for models that do not fit on one device.",
+    )
+    timeout: float = Field(
+        300.0,
+        gt=0,
+        description="Seconds without a sign of life after which the other processes of a training give one up and end.",
+    )
+    recompute: bool = Field(
+        False,
+        description="Save memory: keep of each layer only its inputs and compute the rest again on the way back. "
+        "Results are the same to the bit; activations take half of the memory or less, updates a quarter more time.",
+    )
+    compile: Literal["auto", True, False] = Field(
+        "auto",
+        description="Compile the layers by torch.compile, which takes some minutes at the start; auto: on a GPU. Where "
+        "it fails, training goes on without and says so. On a CPU our kernels are faster.",
     )
     log_every: int = Field(100, ge=1, description="Updates between lines of metrics.jsonl and the log.")
     stop: StopConfig = Field(StopConfig(), description="When training ends.")

@@ -1,4 +1,8 @@
-"""Signals: the first SIGINT or SIGTERM asks training to stop at the next good moment, the second ends the process."""
+"""Signals: the first asks training to stop at the next good moment, the second ends the process at once.
+
+SIGINT is Ctrl-C, SIGTERM what systems and schedulers send before they kill, SIGUSR1 what a scheduler can be told to
+send in time before that (SLURM: --signal=USR1@300).
+"""
 
 import signal
 import threading
@@ -9,13 +13,15 @@ from typing import Any
 
 from nmtkit.errors import NmtkitError
 
-HANDLED = (signal.SIGINT, signal.SIGTERM)
+HANDLED = (signal.SIGINT, signal.SIGTERM, *([signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else []))  # not on Windows
 
 
 class Interrupted(NmtkitError):  # noqa: N818  what happened is no error
     """Training stopped because of a signal, with a checkpoint.
 
-    The exit code is what shells report of such a process: 130 for SIGINT, 143 for SIGTERM.
+    The exit code is what shells report of such a process: 130 for SIGINT, 143 for SIGTERM, 138 for SIGUSR1 on Linux.
+    So whoever started it can tell a training that is to go on, by the same command, from one that is finished (0) or
+    has failed (1).
     """
 
     def __init__(self, message: str, received: signal.Signals) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Self, get_args
 
 from nmtkit import __version__
+from nmtkit.data.batching import PlanSummary
 from nmtkit.data.position import Position
 from nmtkit.metrics.base import Score
 from nmtkit.training.precision import FIRST_LOSS_SCALE, Precision
@@ -22,6 +23,9 @@ class TrainingState:
     """The pairs of the epoch that are behind."""
     pairs: int = 0
     """Sentence pairs seen in all."""
+    source_tokens: int = 0
+    target_tokens: int = 0
+    """Their pieces and end marks."""
     passes: float = 0.0
     """Passes over the corpora, the one at hand counted by its pairs."""
     seconds: float = 0.0
@@ -35,11 +39,25 @@ class TrainingState:
     validated_seconds: float = 0.0
     """`seconds` at its end."""
     checkpoint_seconds: float = 0.0
-    """What writing the latest checkpoint took."""
+    """What the latest checkpoint took until it was on the disk, while training went on or not."""
     skipped: int = 0
     """Updates whose loss or gradient was not finite."""
     skipped_in_a_row: int = 0
     """How many of them were the latest ones."""
+    watched: int = 0
+    """The others. What follows is the memory of `guard`."""
+    recent_nll: float = 0.0
+    recent_tokens: float = 0.0
+    """Their plain losses, in nats, and target tokens: sums that forget."""
+    lowest_loss: float = 0.0
+    """The lowest mean of a token by these sums, from the first on that reaches over enough updates."""
+    steady: int = 0
+    """The last update at which the mean lay near that, or 0."""
+    returns: int = 0
+    """How often training diverged and went back to a checkpoint."""
+    passed_from: int = 0
+    passed_to: int = 0
+    """The first and the last update that it passes over since."""
     loss_scale: float = FIRST_LOSS_SCALE
     calm: int = 0
     """fp16 alone: what the loss is multiplied by, and the updates since that changed."""
@@ -61,6 +79,12 @@ class TrainingState:
         """The score of the weights as they are, or None where this update was not validated."""
         return self.score if self.validated == self.update else None
 
+    def count(self, cost: PlanSummary) -> None:
+        """Take in the pairs and tokens of an update."""
+        self.pairs += cost.pairs
+        self.source_tokens += cost.source_tokens
+        self.target_tokens += cost.target_tokens
+
     def record_score(self, score: Score, *, counts: bool) -> bool:
         """Take in a validation of this update; return whether it is the best so far.
 
@@ -72,6 +96,10 @@ class TrainingState:
             return True
         self.validations_without_gain += counts
         return False
+
+    def become(self, other: "TrainingState") -> None:
+        """Take over all that another state holds."""
+        vars(self).update(vars(other))
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON holds it."""
@@ -107,11 +135,15 @@ class Origin:
     data: str
     """Fingerprint of the packed training pairs."""
     versions: dict[str, str] = field(default_factory=dict)
+    initial: dict[str, str] = field(default_factory=dict)
+    """The weights that it began with: run, checkpoint, update and the SHA-256 of their file; empty: drawn ones."""
 
     def __post_init__(self) -> None:
         """Raise ValueError where a file gave what no training has."""
         if self.precision not in get_args(Precision):
             raise ValueError(f"precision = {self.precision!r}")
+        if not isinstance(self.initial, dict) or not all(isinstance(fact, str) for fact in self.initial.values()):
+            raise ValueError(f"initial = {self.initial!r}")
 
 
 def versions() -> dict[str, str]:

@@ -42,6 +42,11 @@ class TranslateConfig(Section):
 
     def conflicts(self) -> Iterator[Conflict]:
         """Report a checkpoint that nothing can be meant by, and a tag of two words."""
-        if self.checkpoint not in CHECKPOINTS and not self.checkpoint.isdecimal():
-            yield Conflict("checkpoint", f"no such choice; choose {CHECKPOINT_CHOICES}")
+        yield from checkpoint_conflicts(self.checkpoint)
         yield from tag_conflicts(self.tag)
+
+
+def checkpoint_conflicts(checkpoint: str) -> Iterator[Conflict]:
+    """Report a checkpoint that nothing can be meant by."""
+    if checkpoint not in CHECKPOINTS and not checkpoint.isdecimal():
+        yield Conflict("checkpoint", f"no such choice; choose {CHECKPOINT_CHOICES}")

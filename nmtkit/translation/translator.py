@@ -73,6 +73,8 @@ class LineTranslator:
         self.device = torch.device(device)
         self.search = config.search.build()
         self.counts = TranslationCounts()
+        self.computed: Callable[[], None] = lambda: None
+        """Called behind each batch."""
 
     def translate(self, lines: Iterable[str], *, tag: str | None = None) -> list[str]:
         """Return the best translation of each line, as `hypotheses` does."""
@@ -144,6 +146,7 @@ class LineTranslator:
                 source = collate([sentences[place] for place in batch]).to(self.device)
                 for place, hypotheses in zip(batch, self.search(self.model, source), strict=True):
                     found[place] = hypotheses
+                self.computed()
         texts = iter(self.target_segmenter.decode([h.ids for hypotheses in found for h in hypotheses]))
         return [[h._replace(text=clean(next(texts))) for h in hypotheses] for hypotheses in found]
 

@@ -1,4 +1,5 @@
 import importlib
+import json
 import sys
 from importlib import metadata
 from types import SimpleNamespace
@@ -7,19 +8,21 @@ import pytest
 import torch
 
 from nmtkit import workers
-from nmtkit.commands import doctor, doctor_checks, doctor_copying
+from nmtkit.commands import doctor, doctor_checks, doctor_copying, doctor_link
 from nmtkit.commands.doctor_checks import Finding
 from nmtkit.errors import ConfigError, NmtkitError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
 
 GOOD_COPY = Finding("copy task", "100.0% of 200 unseen sequences")
+GOOD_LINK = Finding("gloo 1 MiB", "2.00 GB/s among 2 processes", figures={"gigabytes_per_second": 2.0})
 
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Leave out the copy task, which takes half a minute."""
+    """Leave out the copy task, which takes half a minute, and processes that would import torch."""
     monkeypatch.setattr(doctor_copying, "copy_task", lambda device: GOOD_COPY)
+    monkeypatch.setattr(doctor_link, "links", lambda device: [GOOD_LINK])
 
 
 # The report
@@ -35,8 +38,22 @@ def test_each_line_has_its_state_and_all_is_well_here(quick, tmp_path, capsys):
         assert found[what]
     for name in ("torch", "numpy", "sentencepiece", "sacrebleu"):
         assert found[name] == metadata.version(name)
-    assert lines[-1][1] == "copy task"
+    assert [what for _, what, *_ in lines][-2:] == ["gloo 1 MiB", "copy task"]
     assert all(remedy for state, _, _, remedy in lines if state != "ok")
+
+
+def test_as_json_with_what_was_measured(quick, tmp_path, capsys):
+    doctor.doctor(RunFolder(tmp_path / "run"), Log("quiet"), as_json=True)
+    *first, link, copying = json.loads(capsys.readouterr().out)["findings"]
+    assert link == {
+        "what": "gloo 1 MiB",
+        "found": "2.00 GB/s among 2 processes",
+        "state": "ok",
+        "remedy": "",
+        "figures": {"gigabytes_per_second": 2.0},
+    }
+    assert (copying["what"], copying["figures"]) == ("copy task", {})
+    assert {"Python", "memory", "threads"} <= {finding["what"] for finding in first}
 
 
 def test_on_a_terminal_it_stands_in_columns(quick, tmp_path, capsys, monkeypatch):

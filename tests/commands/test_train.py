@@ -224,15 +224,13 @@ def test_what_was_not_finished_after_the_last_update_is_made_up_for(finished: Pr
 
 REFUSED = {
     "train.seed=2": "train.seed: 1 in the run, now 2",
-    "train.optimizer.beta2=0.9": "train.optimizer.beta2: 0.98 in the run, now 0.9",
-    "train.schedule.peak=0.1": "train.schedule.peak: 0.005 in the run, now 0.1",
-    "train.label_smoothing=0.2": "train.label_smoothing: 0.1 in the run, now 0.2",
-    "train.precision=bf16": "train.precision: 'fp32' in the run, now 'bf16'",
     "model.width=32": "model.width: 16 in the run, now 32",
+    "model.norm=pre": "model.norm: 'post' in the run, now 'pre'",
+    "model.share_embeddings=none": "model.share_embeddings: 'all' in the run, now 'none'",
 }
 
 
-def test_settings_that_shape_the_weights_are_refused(finished: Project) -> None:
+def test_settings_of_another_model_or_order_of_pairs_are_refused(finished: Project) -> None:
     before = finished.snapshot()
     with pytest.raises(CheckpointError) as caught:
         finished.train("train.stop.updates=12", *REFUSED)
@@ -257,6 +255,64 @@ def test_other_settings_may_change_and_are_logged(finished: Project) -> None:
         assert f"changed since this run began: {change}" in said
     assert load(finished.run.config).translate.search.beam == 3
     assert finished.records("validation")[-1]["metric"] == "chrF2"
+
+
+LEARNING = {
+    "train.optimizer.beta2=0.9": "train.optimizer.beta2: 0.98 in the run, now 0.9",
+    "train.schedule={kind='linear', peak=0.002, decay_to=20, warmup=1}": "train.schedule.kind: 'constant' in the run, "
+    "now 'linear'",
+    "train.label_smoothing=0.2": "train.label_smoothing: 0.1 in the run, now 0.2",
+    "train.clip_norm=0.5": "train.clip_norm: 0.0 in the run, now 0.5",
+    "train.guard=3.0": "train.guard: 2.0 in the run, now 3.0",
+    "train.sampling={source=true}": "train.sampling.source: False in the run, now True",
+    "model.dropout=0.3": "model.dropout: 0.1 in the run, now 0.3",
+}
+
+
+def test_how_it_learns_may_change_and_is_logged(finished: Project) -> None:
+    """From there on: the learning rate of the very next update is that of the new schedule."""
+    finished.train("train.stop.updates=10", "train.log_every=1", *LEARNING)
+    said = finished.run.log.read_text()
+    for change in LEARNING.values():
+        assert f"changed since this run began: {change}" in said
+    assert "changed since this run began: train.schedule.decay_to: not set in the run, now 20\n" in said
+    rates = {record["update"]: record["learning_rate"] for record in finished.records("train")}
+    assert rates[8] == 0.005
+    assert rates[9] == pytest.approx(0.002 * (20 - 9) / (20 - 1), rel=0.1)
+    assert load(finished.run.config).train.label_smoothing == 0.2
+    finished.train("train.stop.updates=10", "train.log_every=1", *LEARNING)
+    assert finished.run.log.read_text() == said
+
+
+def test_a_time_limit_instead_of_updates_brings_its_schedule_along(finished: Project) -> None:
+    """Where the configuration names none: then the change says so, and is no reason to refuse."""
+    text = finished.file.read_text().replace('[train.schedule]\nkind = "constant"\npeak = 0.005\nwarmup = 2\n', "")
+    assert "schedule" not in text
+    finished.file.write_text(text)
+    finished.train("train.stop={updates=10, minutes=1000}")
+    assert "train.schedule.kind: 'constant' in the run, now 'wsd'" in finished.run.log.read_text()
+    assert max(finished.updates()) > 8
+
+
+def test_another_precision_is_taken_from_there_on(finished: Project) -> None:
+    finished.train("train.stop.updates=10", "train.precision=bf16")
+    said = finished.run.log.read_text()
+    assert "changed since this run began: train.precision: 'fp32' in the run, now 'bf16'" in said
+    assert "device cpu, precision bf16" in said
+    for update, precision in ((8, "fp32"), (10, "bf16")):
+        assert read_state(finished.run.checkpoints / f"{update:08d}").origin.precision == precision
+    finished.train("train.stop.updates=12", "train.precision=bf16")
+    assert read_state(finished.run.checkpoints / "00000012").origin.precision == "bf16"
+
+
+def test_a_precision_that_the_machine_does_not_compute_is_refused(fresh: Project) -> None:
+    """As where a training that chose fp16 for itself moves from a GPU to a CPU."""
+    fresh.train("train.stop.updates=4", "train.precision=auto")
+    file = fresh.run.checkpoints / "00000004" / "state.json"
+    file.write_text(re.sub(r'"precision": "\w+"', '"precision": "fp16"', file.read_text()))
+    with pytest.raises(ConfigError, match=r'train\.precision = "fp16" is for a GPU, but this trains on cpu'):
+        fresh.train("train.stop.updates=6", "train.precision=auto")
+    fresh.train("train.stop.updates=6", "train.precision=fp32")
 
 
 def test_the_precision_of_the_checkpoint_stays(fresh: Project) -> None:
@@ -443,7 +499,7 @@ def during(what: type, name: str, number: signal.Signals) -> Callable[[object], 
 
 def test_a_signal_in_a_validation_cuts_it_off_and_the_resume_makes_up_for_it(fresh: Project, trained: Project) -> None:
     with (
-        patch.object(Validator, "__call__", during(Validator, "__call__", signal.SIGTERM)),
+        patch.object(Validator, "compute", during(Validator, "compute", signal.SIGTERM)),
         pytest.raises(Interrupted, match="stopped by SIGTERM behind update 4; the same command goes on") as caught,
     ):
         fresh.train()
@@ -463,7 +519,7 @@ def test_a_signal_in_a_validation_cuts_it_off_and_the_resume_makes_up_for_it(fre
 def test_a_late_validation_writes_its_score_and_nothing_else(fresh: Project) -> None:
     """A checkpoint that is written anew could be lost by a kill in between."""
     with (
-        patch.object(Validator, "__call__", during(Validator, "__call__", signal.SIGTERM)),
+        patch.object(Validator, "compute", during(Validator, "compute", signal.SIGTERM)),
         pytest.raises(Interrupted),
     ):
         fresh.train("train.stop.updates=4")

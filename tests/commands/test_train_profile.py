@@ -85,7 +85,7 @@ def test_it_is_refused_as_a_training_would_be(prepared: Project, fresh: Project)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--json"], "--json: goes with --profile N; a training writes its figures to RUN/metrics.jsonl"),
+        (["--json"], "--json: goes with --profile N or --plan; a training writes its figures to RUN/metrics.jsonl"),
         (["--profile", "0"], "Invalid value for '--profile'"),
         (["--profile", "1", "--device", "cuda:99"], "'cuda:99' was asked for, but "),
     ],

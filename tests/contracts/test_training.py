@@ -34,6 +34,7 @@ VARIATIONS = {
     "bf16": "train.precision=bf16",
     "rnn": 'model={kind="rnn", preset="tiny", width=16}',
     "sampling": "train.sampling={source=true, target=true, dropout=0.2}",
+    "frozen": "train.freeze=['embeddings', 'encoder.0.*']",
 }
 
 
@@ -90,6 +91,14 @@ def test_a_run_stopped_early_and_gone_on_with_is_a_straight_run(
     fresh.train(*STRAIGHT, variation)
     assert_equal(fresh, straight)
     assert [r["update"] for r in fresh.records("train")] == [2, 4, 6, 8, 10, 12, 14]
+
+
+@pytest.mark.slow
+def test_layers_that_are_recomputed_train_the_same(fresh: Project, straight: Project, variation: str) -> None:
+    """To the bit, and it may be asked for in the middle of a training."""
+    fresh.train(*STRAIGHT, variation, "train.stop.updates=7")
+    fresh.train(*STRAIGHT, variation, "train.recompute=true")
+    assert_equal(fresh, straight)
 
 
 class _Died(BaseException):

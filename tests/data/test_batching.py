@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.data.batching import (
+    NEAR,
     NOTHING,
     Budget,
-    Update,
+    Share,
     deal,
     longest_tensor,
     padded_sizes,
@@ -16,6 +17,7 @@ from nmtkit.data.batching import (
     plan_updates,
     summarize,
 )
+from nmtkit.data.tensors import Indexes
 
 GENERATOR = np.random.default_rng(7)
 SOURCE = np.clip(GENERATOR.lognormal(2.6, 0.5, 3_000), 1, 90).astype(np.int32)
@@ -119,31 +121,47 @@ def test_the_longest_pairs_fill_a_tensor():
     assert len(longest_tensor(SOURCE[:5], TARGET[:5], 10**6)) == 5
 
 
+def dealt(tensors: list[Indexes], ranks: int) -> list[list[Indexes]]:
+    return [
+        [tensors[n][begin:end] for n, begin, end in deal(tensors, SOURCE, TARGET, rank=rank, ranks=ranks)]
+        for rank in range(ranks)
+    ]
+
+
 @given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 10**6))
 def test_processes_share_an_update_without_loss(pairs: int, ranks: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     chosen = generator.choice(3_000, pairs, replace=False)
-    update = Update(
-        np.split(chosen, np.sort(generator.integers(1, pairs, min(4, pairs - 1)))) if pairs > 1 else [chosen]
-    )
-    update = Update([tensor for tensor in update.tensors if len(tensor)])
-    parts = [deal(update, SOURCE, TARGET, rank=rank, ranks=ranks) for rank in range(ranks)]
-    assert sorted(pair for part in parts for tensor in part for pair in tensor.tolist()) == sorted(chosen.tolist())
-    assert sum(1 for part in parts if part) == min(ranks, pairs) or len(update.tensors) >= ranks
-    assert all(len(tensor) for part in parts for tensor in part)
+    parts = np.split(chosen, np.sort(generator.integers(1, pairs, min(4, pairs - 1)))) if pairs > 1 else [chosen]
+    tensors = [tensor for tensor in parts if len(tensor)]
+    came = [pair for own in dealt(tensors, ranks) for part in own for pair in part.tolist()]
+    assert came == np.concatenate(tensors).tolist(), "each pair once, in the order of the update"
 
 
 def test_processes_get_parts_of_like_size():
     for update in plan(Budget(10_000, 300)):
-        parts = [deal(update, SOURCE, TARGET, rank=rank, ranks=4) for rank in range(4)]
-        loads = [int(padded_sizes(part, SOURCE, TARGET).sum()) for part in parts]
-        assert max(loads) - min(loads) <= 600
+        tensors = list(update.tensors)
+        loads = [int(padded_sizes(part, SOURCE, TARGET).sum()) for part in dealt(tensors, 4)]
+        whole, pair = int(padded_sizes(tensors, SOURCE, TARGET).sum()), int((SOURCE + TARGET).max()) + 2
+        assert max(loads) <= whole / 4 * (1 + 2 * NEAR) + pair
+
+
+def test_one_process_gets_all_tensors_whole():
+    tensors = [np.arange(7), np.arange(7, 9)]
+    assert deal(tensors, SOURCE, TARGET, rank=0, ranks=1) == [Share(0, 0, 7), Share(1, 0, 2)]
+
+
+def test_a_cut_falls_between_tensors_where_that_is_near():
+    source = np.full(100, 9)
+    tensors = [np.arange(49), np.arange(49, 100)]
+    assert deal(tensors, source, source, rank=0, ranks=2) == [Share(0, 0, 49)]
+    tensors = [np.arange(40), np.arange(40, 100)]
+    assert deal(tensors, source, source, rank=0, ranks=2) == [Share(0, 0, 40), Share(1, 0, 10)]
+    assert deal(tensors, source, source, rank=1, ranks=2) == [Share(1, 10, 60)]
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_one_tensor_is_divided_among_processes(ranks):
-    update = Update([np.arange(100)])
-    parts = [deal(update, SOURCE, TARGET, rank=rank, ranks=ranks) for rank in range(ranks)]
-    sizes = [sum(map(len, part)) for part in parts]
+    sizes = [sum(map(len, part)) for part in dealt([np.arange(100)], ranks)]
     assert sum(sizes) == 100
     assert min(sizes) >= 100 // (2 * ranks)

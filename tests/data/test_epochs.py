@@ -139,8 +139,9 @@ def test_whatever_changes_on_the_way_each_pair_comes_as_often_as_the_epoch_has_i
         made = Batches(source, target, later, config, seed=seed)
         for step in islice(made.steps(position), updates):
             for rank in range(number % 3 + 1):
-                part = deal(step.update, source, target, rank=rank, ranks=number % 3 + 1)
-                came.update(pair for tensor in part for pair in tensor.tolist())
+                tensors = step.update.tensors
+                for share in deal(tensors, source, target, rank=rank, ranks=number % 3 + 1):
+                    came.update(tensors[share.tensor][share.begin : share.end].tolist())
             position = Position.from_json(json.loads(json.dumps(step.behind.to_json())))
             if position.epoch > epoch:
                 break

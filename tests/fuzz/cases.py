@@ -37,6 +37,7 @@ CASES = {
     "test_records_of_a_training": Cases(15, 40, 1_000),
     "test_a_learning_curve": Cases(1, 3, 100),
     "test_a_lock_file": Cases(5, 10, 200),
+    "test_a_run_card": Cases(15, 40, 1_000),
     "test_packed_sentences": Cases(15, 40, 1_000),
     "test_a_vocabulary": Cases(10, 30, 800),
     "test_weights": Cases(10, 30, 800),

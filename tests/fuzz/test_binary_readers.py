@@ -27,7 +27,8 @@ from nmtkit.data.position import Position
 from nmtkit.data.settings import BatchConfig
 from nmtkit.data.store import HEADER_BYTES, PairStore, split_files
 from nmtkit.errors import CheckpointError, DataError
-from nmtkit.training.checkpoints import copy_weights, load_optimizer, load_weights, own_tensors, save_checkpoint
+from nmtkit.training.checkpoints import copy_weights, load_optimizer, load_weights, save_checkpoint, training_tensors
+from nmtkit.training.parallel import Whole, own_tensors
 from nmtkit.training.state import TrainingState
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, check_tensors
 
@@ -162,7 +163,9 @@ def test_weights(tier: str, tmp_path: Path) -> None:
 
     optimizer = config.build(model.parameters())
     step(optimizer)
-    folder = save_checkpoint(tmp_path, model, optimizer, TrainingState(update=1), ORIGIN, regular=True)
+    folder = save_checkpoint(
+        tmp_path, training_tensors(Whole(model), optimizer), TrainingState(update=1), ORIGIN, regular=True
+    )
     weights, moments = folder / WEIGHTS, folder / OPTIMIZER
     before = {name: tensor.detach().clone() for name, tensor in own_tensors(model).items()}
     whole, whole_moments = weights.read_bytes(), moments.read_bytes()
@@ -191,7 +194,7 @@ def test_weights(tier: str, tmp_path: Path) -> None:
             assert same(dict(own_tensors(model)), before)
         anew = config.build(model.parameters())
         try:
-            load_optimizer(anew, model, moments)
+            load_optimizer(anew, Whole(model), moments)
         except CheckpointError as error:
             check_message(error, moments)
             assert moments.read_bytes() != whole_moments

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -45,6 +45,12 @@ class Ended(NamedTuple):
     said: str
 
 
+def words(name: str, moment: Moment) -> list[str]:
+    """Return a moment and its signal, or HANG, as `striker` reads them."""
+    what, place, count = moment
+    return [name, what, place, str(count)]
+
+
 def run(*arguments: str) -> Ended:
     """Run `python -m nmtkit`."""
     return _ended([sys.executable, "-m", "nmtkit", *arguments])
@@ -57,9 +63,8 @@ def struck(
 
     Returns once it has ended, and all processes that it started.
     """
-    what, place, count = moment
     options = [*(word for setting in put for word in ("--put", setting)), *(["--group"] if group else [])]
-    return _ended([sys.executable, str(STRIKER), *options, number.name, what, place, str(count), *arguments])
+    return _ended([sys.executable, str(STRIKER), *options, *words(number.name, moment), *arguments])
 
 
 def count_operations(folder: Path, *arguments: str, put: Sequence[str] = ()) -> int:
@@ -83,13 +88,24 @@ def killed_after(seconds: float, *arguments: str) -> int:
     return process.returncode
 
 
+class Call(NamedTuple):
+    """A process to be forked: its moments as `striker` reads them, nmtkit's arguments, and what its environment has."""
+
+    words: Sequence[str]
+    arguments: Sequence[str]
+    environ: Mapping[str, str]
+
+
 class Forked:
     """Processes forked from one that has imported everything: like others, but for the seconds of their start."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *modules: str) -> None:
+        """`modules`: what is to be imported besides."""
         self._output = folder / "output"
-        command = [sys.executable, str(STRIKER), "serve"]
-        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        command = [sys.executable, str(STRIKER), "serve", *modules]
+        # As the command `train` has it, before it imports torch.
+        environ = {**os.environ, "TORCH_CPP_LOG_LEVEL": "ERROR"}
+        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
 
     def run(self, *arguments: str) -> Ended:
         """Run nmtkit."""
@@ -97,15 +113,27 @@ class Forked:
 
     def struck(self, number: signal.Signals, moment: Moment, *arguments: str) -> Ended:
         """Run nmtkit; it sends itself a signal."""
-        what, place, count = moment
+        return self.together([Call(words(number.name, moment), arguments, {})])[0]
+
+    def together(self, calls: Sequence[Call], *, seconds: float = 0.0) -> list[Ended]:
+        """Run nmtkit in several processes at once, which are a group; return how each ended.
+
+        Once one has ended badly, the others have so many seconds until they are killed.
+        """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
-        asked = [str(self._output), [number.name, what, place, str(count), *arguments]]
-        self._server.stdin.write(json.dumps(asked).encode() + b"\n")
+        outputs = [self._output.with_name(f"output{number}") for number in range(len(calls))]
+        asked = [
+            [str(output), [*call.words, *call.arguments], dict(call.environ)]
+            for output, call in zip(outputs, calls, strict=True)
+        ]
+        self._server.stdin.write(json.dumps([seconds, asked]).encode() + b"\n")
         self._server.stdin.flush()
-        code = int(self._server.stdout.readline())
-        out, said = (self._output.with_suffix(f".{name}").read_bytes().decode() for name in ("out", "said"))
-        return Ended(code, out, said)
+        codes = json.loads(self._server.stdout.readline())
+        return [
+            Ended(code, *(output.with_suffix(f".{name}").read_bytes().decode() for name in ("out", "said")))
+            for code, output in zip(codes, outputs, strict=True)
+        ]
 
     def close(self) -> None:
         """Let the process that forks end."""

@@ -2,6 +2,7 @@
 
     before MODULE:NAME   at the COUNT-th call of a function, before it begins
     after MODULE:NAME    at the COUNT-th call, once it has returned
+    amid MODULE:NAME     half a second into the COUNT-th call, which does not begin before: other threads go on
     within MODULE:NAME   at the COUNT-th file opened, renamed or removed since its first call
     half record|weights|picture
                          at the COUNT-th such thing written, of which half is there
@@ -9,27 +10,48 @@
     file FOLDER          at the COUNT-th file of FOLDER opened, renamed or removed; with a COUNT of 0 never, but how
                          many there were is written to stdout
     later SECONDS        so much later, from another thread
+    memory MODULE:NAME   no signal: each call of `Engine._add`, or of what has its arguments, with a part of more than
+                         COUNT sentences finds the memory of a GPU too small
+    spoil MODULE:NAME    no signal: four calls of `Engine.gradients`, from the COUNT-th on, find losses infinite
 
-Words before these: `--put MODULE:NAME=JSON` gives a constant another value, a list as a tuple; `--group` sends the
-signal to all processes of its group, as a terminal does.
+The signal HANG is none: the thread that comes to that moment sleeps for good.
+
+Words before these:
+
+    --put MODULE:NAME=JSON   gives a constant another value, a list as a tuple
+    --group                  sends the signal to all processes of its group, as a terminal does
+    --parent                 sends it to the process that started this one
+    --wait                   goes on only once this process, too, has been sent it
+    --also SIGNAL MOMENT PLACE COUNT
+                             another signal at another moment
+    --only NAME=VALUE        strikes only where the environment says so: one of several processes
 
 The product has no hooks for this: functions are replaced in their modules, files and imports watched by an audit hook.
 
-With `serve` for its only argument it imports what training needs, then reads a line of JSON for each such process,
-[OUTPUT FILE, [SIGNAL, …]], forks it, waits for it and writes its exit code: importing costs many times what training
-does in a test.
+With `serve MODULE…` for its arguments it imports what training needs, and these modules, then reads lines of JSON,
+each for some processes that work together: [SECONDS, [[OUTPUT FILE, [SIGNAL, …], ENVIRONMENT], …]]. It forks them into
+a group of their own, waits for them and writes their exit codes: importing costs many times what training does in a
+test. Once one has ended badly the others have so many seconds to end too, and are killed then, as a launcher would.
+
+A Python process with this folder's `site` in its PYTHONPATH arms itself as the variable NMTKIT_TEST_STRIKE says, in
+JSON: [SIGNAL, MOMENT, PLACE, COUNT] and words before these.
 """
 
+import contextlib
+import ctypes
 import functools
 import importlib
 import json
+import math
 import os
 import runpy
+import select
 import signal
 import sys
 import threading
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +66,12 @@ SERVED = (
 )
 """What a training imports sooner or later."""
 
+MOST_SECONDS = 600.0
+"""Time for processes that work together."""
+
+PR_SET_PDEATHSIG = 1
+"""prctl(2): the signal that a process gets once the one that forked it has ended."""
+
 FILE_EVENTS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
 
 HALVES: dict[str, tuple[str, Callable[[tuple[Any, ...]], Any]]] = {
@@ -57,18 +85,28 @@ HALVES: dict[str, tuple[str, Callable[[tuple[Any, ...]], Any]]] = {
 class Countdown:
     """Sends the signal at the COUNT-th tick."""
 
-    def __init__(self, number: int, count: int, *, group: bool = False) -> None:
-        self._number, self._left, self._group = number, count, group
+    def __init__(self, name: str, count: int, words: Collection[str] = ()) -> None:
+        """`words`: "--group" or "--parent", where it is not for this process, and "--wait"."""
+        self._name, self._left, self._words = name, count, words
         self.ticks = 0
 
     def tick(self) -> None:
         """Count one."""
         self.ticks += 1
         self._left -= 1
-        if self._left == 0 and self._group:
-            os.killpg(0, self._number)
-        elif self._left == 0:
-            os.kill(os.getpid(), self._number)
+        if self._left == 0:
+            self._strike()
+
+    def _strike(self) -> None:
+        if self._name == "HANG":
+            threading.Event().wait()
+        number = signal.Signals[self._name]
+        if "--group" in self._words:
+            os.killpg(0, number)
+        else:
+            os.kill(os.getppid() if "--parent" in self._words else os.getpid(), number)
+        while "--wait" in self._words and signal.getsignal(number) != signal.SIG_DFL:  # which the first leaves behind
+            time.sleep(0.01)
 
 
 def replace(place: str, change: Callable[[Any], Any]) -> None:
@@ -128,6 +166,22 @@ def half(countdown: Countdown, what: str) -> None:
     after(countdown, place, cut)
 
 
+def amid(countdown: Countdown, place: str) -> None:
+    """Tick before each call; where it counts, wait first."""
+
+    def change(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def changed(*arguments: Any, **named: Any) -> Any:
+            if countdown._left == 1:
+                time.sleep(0.5)
+            countdown.tick()
+            return function(*arguments, **named)
+
+        return changed
+
+    replace(place, change)
+
+
 def within(countdown: Countdown, place: str) -> None:
     """Tick at each operation on a file since the first call."""
     called = threading.Event()
@@ -182,29 +236,99 @@ def later(countdown: Countdown, seconds: str) -> None:
     timer.start()
 
 
+def memory(countdown: Countdown, place: str) -> None:
+    """Let calls with a part of more than COUNT sentences find the memory too small."""
+
+    def change(function: Callable[..., Any]) -> Callable[..., Any]:
+        import torch
+
+        @functools.wraps(function)
+        def changed(engine: Any, part: Any, *arguments: Any) -> Any:
+            if len(part.batch.source.lengths) > countdown._left:
+                raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate more than there is")
+            return function(engine, part, *arguments)
+
+        return changed
+
+    replace(place, change)
+
+
+def spoil(countdown: Countdown, place: str) -> None:
+    """Let four calls, of which the first is the COUNT-th, return losses that are infinite."""
+
+    def change(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def changed(*arguments: Any, **named: Any) -> Any:
+            outcome = function(*arguments, **named)
+            countdown._left -= 1
+            return outcome._replace(sums=outcome.sums * math.inf) if -4 < countdown._left <= 0 else outcome
+
+        return changed
+
+    replace(place, change)
+
+
 MOMENTS = {
     "before": before,
     "after": after,
+    "amid": amid,
     "within": within,
     "half": half,
     "import": imports,
     "file": files,
     "later": later,
+    "memory": memory,
+    "spoil": spoil,
 }
 
 
-def serve() -> None:
-    """Fork a process for each line of standard input, which the test sends."""
-    for module in SERVED:
+def serve(modules: list[str]) -> None:
+    """Fork processes for each line of standard input, which the test sends."""
+    for module in (*SERVED, *modules):
         importlib.import_module(module)
     for line in sys.stdin:
-        output, arguments = json.loads(line)
-        process = os.fork()
-        if process == 0:
-            os._exit(forked(Path(output), arguments))
-        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        sys.stdout.write(f"{code}\n")
+        seconds, asked = json.loads(line)
+        group, processes = 0, []
+        for output, arguments, environment in asked:
+            process = os.fork()
+            if process == 0:
+                ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+                os.setpgid(0, group)
+                os.environ.update(environment)
+                os._exit(forked(Path(output), arguments))
+            with contextlib.suppress(PermissionError):  # it did so itself, or has ended
+                os.setpgid(process, group)
+            group = group or process
+            processes.append(process)
+        codes = ended(processes, seconds)
+        sys.stdout.write(f"{json.dumps([codes[process] for process in processes])}\n")
         sys.stdout.flush()
+
+
+def ended(processes: list[int], seconds: float) -> dict[int, int]:
+    """Wait for processes and return their exit codes; once one has ended badly, the others have so many seconds.
+
+    In any case none outlives MOST_SECONDS.
+    """
+    going = {os.pidfd_open(process): process for process in processes}
+    codes: dict[int, int] = {}
+    until = time.monotonic() + MOST_SECONDS
+    while going:
+        left = min(MOST_SECONDS, max(0.0, until - time.monotonic()))
+        found = select.select([*going, sys.stdin], [], [], left)[0]
+        for descriptor in found:
+            if descriptor is sys.stdin:  # the test has ended: nobody asks before there is an answer
+                raise SystemExit(1)
+            process = going.pop(descriptor)
+            os.close(descriptor)
+            codes[process] = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        if found and any(codes.values()):
+            until = min(until, time.monotonic() + seconds)
+        elif not found:
+            for process in going.values():
+                os.kill(process, signal.SIGKILL)
+            until = math.inf
+    return codes
 
 
 def forked(output: Path, arguments: list[str]) -> int:
@@ -226,26 +350,40 @@ def forked(output: Path, arguments: list[str]) -> int:
 
 def strike(arguments: list[str]) -> None:
     """Arm, then run nmtkit with the remaining arguments."""
-    group = False
-    while arguments[0].startswith("--"):
-        if arguments[0] == "--group":
-            group, arguments = True, arguments[1:]
-        else:
-            put(arguments[1])
-            arguments = arguments[2:]
-    number, moment, place, count = arguments[:4]
-    sys.argv = ["nmtkit", *arguments[4:]]
-    countdown = Countdown(signal.Signals[number], int(count), group=group)
-    MOMENTS[moment](countdown, place)
+    countdown, count, rest = arm(arguments)
+    sys.argv = ["nmtkit", *rest]
     try:
         runpy.run_module("nmtkit", run_name="__main__", alter_sys=True)
     finally:
-        if count == "0":
+        if count == 0:
             sys.stdout.write(f"{countdown.ticks}\n")
 
 
+def arm(arguments: list[str]) -> tuple[Countdown, int, list[str]]:
+    """See that all happens as the arguments say, and return those that are nmtkit's."""
+    options, armed, puts, also = set(), True, [], []
+    while arguments[0].startswith("--"):
+        word = arguments[0]
+        if word in ("--group", "--parent", "--wait"):
+            options, arguments = options | {word}, arguments[1:]
+        elif word == "--also":
+            also, arguments = [*also, arguments[1:5]], arguments[5:]
+        elif word == "--only":
+            name, _, value = arguments[1].partition("=")
+            armed, arguments = armed and os.environ.get(name) == value, arguments[2:]
+        else:
+            puts, arguments = [*puts, arguments[1]], arguments[2:]
+    for setting in puts if armed else []:
+        put(setting)
+    for name, moment, place, count in [*also, arguments[:4]]:
+        countdown = Countdown(name, int(count), options)
+        if armed:
+            MOMENTS[moment](countdown, place)
+    return countdown, int(count), arguments[4:]
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] == ["serve"]:
-        serve()
+    if sys.argv[1:2] == ["serve"]:
+        serve(sys.argv[2:])
     else:
         strike(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM at any moment: the exit codes of shells, one line, nothing half-written, training goes on."""
+"""Signals at any moment: the exit codes of shells, one line, nothing half-written, and training goes on."""
 
 import random
 import re
@@ -24,7 +24,7 @@ TRAINING = {
     "config.toml stands under its temporary name": Moment("before", "pathlib:Path.replace"),
     "rehearsing": Moment("before", f"{VALIDATOR}.rehearse"),
     "between two updates": Moment("before", f"{TRAINER}:Trainer._update", 6),
-    "between the tensors of an update": Moment("before", "nmtkit.training.feeding:make_batch", 23),
+    "between the tensors of an update": Moment("before", "nmtkit.training.engine:Engine._add", 17),
     "in the optimizer": Moment("before", "torch.optim:Adam.step", 5),
     "at the end of an epoch": Moment("after", f"{TRAINER}:Trainer._update", 5),
     "behind an update, when it was asked already": Moment("after", f"{TRAINER}:Trainer._checkpoint_is_due", 1),
@@ -32,10 +32,12 @@ TRAINING = {
     "scoring": Moment("before", "nmtkit.metrics.sacre:SacrebleuMetric.__call__", 3),
     "drawing": Moment("before", "matplotlib.figure:Figure.savefig"),
     "writing a checkpoint": Moment("after", "nmtkit.training.tensor_folder:save_file", 3),
+    "waiting until one is written": Moment("amid", "nmtkit.training.tensor_folder:save_file", 3),
+    "waiting for the last one": Moment("amid", "nmtkit.training.tensor_folder:save_file", 10),
     "naming a checkpoint": Moment("before", "pathlib:Path.rename", 3),
     "pruning": Moment("before", "nmtkit.training.checkpoints:remove_folder"),
-    "validating behind the last update": Moment("before", f"{VALIDATOR}.__call__", 3),
-    "validating the average": Moment("before", f"{VALIDATOR}.__call__", 4),
+    "validating behind the last update": Moment("before", f"{VALIDATOR}.compute", 3),
+    "validating the average": Moment("before", f"{VALIDATOR}.compute", 4),
     "writing the average": Moment("before", f"{TRAINER}:write_average"),
 }
 EARLY = {"validating behind the last update"}
@@ -86,6 +88,27 @@ def test_a_training_stopped_in_a_phase_goes_on(
     assert_same_end(fresh, expected)
 
 
+IN_TIME = {
+    "between two updates": pytest.mark.slow,
+    "validating behind the last update": pytest.mark.full,
+    "writing a checkpoint": pytest.mark.full,
+    "waiting until one is written": pytest.mark.full,
+}
+"""Phases of a training that has begun, and the tier of each."""
+
+
+@pytest.mark.parametrize("phase", [pytest.param(phase, marks=tier) for phase, tier in IN_TIME.items()])
+def test_a_training_stopped_by_a_scheduler_in_time_goes_on(
+    fresh: Project, expected: Reference, forked: Forked, phase: str
+) -> None:
+    """By SIGUSR1, whose exit code tells a script to put the job into the queue again."""
+    ended = forked.struck(signal.SIGUSR1, TRAINING[phase], *arguments(fresh))
+    assert ended.code == 128 + signal.SIGUSR1, ended.said
+    assert_stopped(fresh, signal.SIGUSR1, ended)
+    finish(fresh, forked)
+    assert_same_end(fresh, expected)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("seed", range(4))
@@ -102,7 +125,7 @@ def test_a_training_stopped_at_seeded_operations_goes_on(
 
 
 LATE = {
-    "before the late validation": Moment("before", f"{VALIDATOR}.__call__"),
+    "before the late validation": Moment("before", f"{VALIDATOR}.compute"),
     "recorded, not saved": Moment("after", "nmtkit.training.reporting:Reporter.validation"),
     "the state stands under its temporary name": Moment("within", f"{TRAINER}:save_score", 3),
     "saved": Moment("after", f"{TRAINER}:save_score"),
@@ -116,7 +139,7 @@ def test_a_validation_made_up_for_and_killed_at_that(
     fresh: Project, expected: Reference, forked: Forked, when: str, validation: int
 ) -> None:
     """A signal cuts a validation off; the process that makes up for it is killed; nothing is lost, nothing twice."""
-    moment = Moment("before", f"{VALIDATOR}._loss", 1 + validation)
+    moment = Moment("before", f"{VALIDATOR}._losses", 1 + validation)
     stopped = forked.struck(signal.SIGTERM, moment, *arguments(fresh))
     assert stopped.code == 143, stopped.said
     stands = fresh.updates()

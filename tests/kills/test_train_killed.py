@@ -9,8 +9,9 @@ from toy.projects import Project
 from kills.processes import Forked, Moment, killed_after, struck
 from kills.trainings import Reference, arguments, assert_nothing_half, assert_same_end, finish
 
-TRAIN, FOLDER = "nmtkit.commands.train", "nmtkit.training.tensor_folder"
+TRAIN, PARTS, FOLDER = "nmtkit.commands.train", "nmtkit.commands.train_parts", "nmtkit.training.tensor_folder"
 TRAINER, VALIDATOR = "nmtkit.training.trainer", "nmtkit.training.validation:Validator"
+WRITER = "nmtkit.training.checkpoint_writer"
 
 PHASES = {
     "start: torch is being imported": Moment("import", "torch", 200),
@@ -21,7 +22,7 @@ PHASES = {
     "start: before metrics.jsonl is opened": Moment("before", "nmtkit.training.reporting:MetricsWriter"),
     "start: rehearsing": Moment("before", f"{VALIDATOR}.rehearse"),
     "epoch: between two updates": Moment("before", f"{TRAINER}:Trainer._update", 6),
-    "epoch: between the tensors of an update": Moment("before", "nmtkit.training.feeding:make_batch", 23),
+    "epoch: between the tensors of an update": Moment("before", "nmtkit.training.engine:Engine._add", 17),
     "epoch: gradients are there, no step is made": Moment("before", "torch.optim:Adam.step", 5),
     "epoch: the step is made, the position not moved": Moment("after", "torch.optim:Adam.step", 7),
     "epoch: at its end": Moment("after", f"{TRAINER}:Trainer._update", 5),
@@ -30,13 +31,17 @@ PHASES = {
     "records: half a line of a validation": Moment("half", "record", 8),
     "records: the last of them, of the average": Moment("half", "record", 12),
     "validation: before it": Moment("before", f"{TRAINER}:Trainer._validate"),
-    "validation: perplexity": Moment("before", f"{VALIDATOR}._loss", 3),
+    "validation: perplexity": Moment("before", f"{VALIDATOR}._losses", 3),
     "validation: translating": Moment("before", "nmtkit.search.beam:BeamSearch.__call__", 4),
     "validation: scoring": Moment("before", "nmtkit.metrics.sacre:SacrebleuMetric.__call__", 3),
     "validation: recorded, not saved": Moment("after", "nmtkit.training.reporting:Reporter.validation", 2),
     "curve: half a picture": Moment("half", "picture"),
     "curve: the picture stands under its temporary name": Moment("after", "matplotlib.figure:Figure.savefig", 2),
-    "checkpoint: before it": Moment("before", f"{TRAINER}:save_checkpoint", 2),
+    "checkpoint: before it": Moment("before", f"{WRITER}:CheckpointWriter.write", 2),
+    "checkpoint: copied, nothing written": Moment("before", f"{WRITER}:save_checkpoint", 2),
+    "checkpoint: nothing written, and training has come to the next": Moment("amid", f"{FOLDER}:save_file", 3),
+    "checkpoint: half written, and training has come to the next": Moment("amid", f"{FOLDER}:save_file", 6),
+    "checkpoint: not renamed, and training waits at its end": Moment("amid", "pathlib:Path.rename", 7),
     "checkpoint: half its weights, the first": Moment("half", "weights", 1),
     "checkpoint: half its weights, a later one": Moment("half", "weights", 7),
     "checkpoint: half its optimizer": Moment("half", "weights", 4),
@@ -45,13 +50,14 @@ PHASES = {
     "checkpoint: flushed, not renamed, the first": Moment("before", "pathlib:Path.rename", 1),
     "checkpoint: flushed, not renamed, a later one": Moment("before", "pathlib:Path.rename", 3),
     "checkpoint: just renamed, the first": Moment("after", "pathlib:Path.rename", 1),
-    "checkpoint: renamed, nothing pruned": Moment("before", f"{TRAINER}:prune", 4),
-    "checkpoint: renamed, nothing pruned, the last": Moment("before", f"{TRAINER}:prune", 5),
+    "checkpoint: renamed, nothing pruned": Moment("before", f"{WRITER}:prune", 4),
+    "checkpoint: renamed, nothing pruned, the last": Moment("before", f"{WRITER}:prune", 5),
     "pruning: before a folder goes": Moment("before", "nmtkit.training.checkpoints:remove_folder"),
     "pruning: half a folder is gone": Moment("within", "nmtkit.training.checkpoints:remove_folder", 4),
-    "pruning: done": Moment("after", f"{TRAINER}:prune", 3),
+    "pruning: done": Moment("after", f"{WRITER}:prune", 3),
+    "pruning: once more, at the end": Moment("before", f"{TRAINER}:prune"),
     "average: before it": Moment("before", f"{TRAINER}:mean_weights"),
-    "average: before it is validated": Moment("before", f"{VALIDATOR}.__call__", 4),
+    "average: before it is validated": Moment("before", f"{VALIDATOR}.compute", 4),
     "average: recorded, not written": Moment("after", "nmtkit.training.reporting:Reporter.average"),
     "average: half written": Moment("half", "weights", 11),
     "average: flushed, not renamed": Moment("after", f"{FOLDER}:sync", 28),
@@ -63,15 +69,16 @@ OFTEN = {
     "at the beginning": [Moment("before", f"{TRAINER}:Trainer._update", count) for count in (1, 2)],
     "in each epoch": [Moment("before", f"{TRAINER}:Trainer._update", count) for count in (4, 3, 3)],
     "in every checkpoint": [Moment("before", "pathlib:Path.rename", count) for count in (1, 2, 2, 4)],
-    "behind every checkpoint": [Moment("before", f"{TRAINER}:prune")] * 5,
-    "in every validation": [Moment("before", f"{VALIDATOR}.__call__")] * 2
-    + [Moment("before", f"{VALIDATOR}.__call__", 2)] * 2,
+    "behind every checkpoint": [Moment("before", f"{WRITER}:prune")] * 5,
+    "amid every checkpoint": [Moment("amid", f"{FOLDER}:save_file", count) for count in (2, 3, 4, 6)],
+    "in every validation": [Moment("before", f"{VALIDATOR}.compute")] * 2
+    + [Moment("before", f"{VALIDATOR}.compute", 2)] * 2,
     "while beginning again": [
         Moment("before", f"{TRAINER}:Trainer._update", 6),
         Moment("before", f"{TRAIN}:remove_leftovers"),
         Moment("before", f"{TRAIN}:newest_resumable"),
-        Moment("before", f"{TRAIN}:load_weights"),
-        Moment("after", f"{TRAIN}:load_optimizer"),
+        Moment("before", f"{PARTS}:load_weights"),
+        Moment("after", f"{PARTS}:load_optimizer"),
         Moment("before", "pathlib:Path.replace", 1),
         Moment("before", "pathlib:Path.replace", 2),
         Moment("after", "nmtkit.training.reporting:drop_later_records"),
@@ -88,6 +95,7 @@ OFTEN = {
 EARLY = {
     "epoch: between the tensors of an update",
     "validation: translating",
+    "checkpoint: half written, and training has come to the next",
     "checkpoint: flushed, not renamed, a later one",
     "checkpoint: renamed, nothing pruned, the last",
     "average: recorded, not written",

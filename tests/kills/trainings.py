@@ -8,6 +8,7 @@ from safetensors.torch import load_file
 from toy.projects import Project, same
 
 from kills.processes import Ended, Forked, run
+from nmtkit.training.card_files import lasting, read_card
 from nmtkit.training.checkpoints import checkpoint_folders, read_state
 from nmtkit.training.tensor_folder import OPTIMIZER, STATE, WEIGHTS
 
@@ -83,6 +84,7 @@ def assert_same_end(project: Project, expected: Reference) -> None:
                 assert same(load_file(mine / file), load_file(folder / file)), mine / file
         assert _state(mine) == _state(folder)
     assert _records(project) == _records(straight)
+    assert _card(project) == _card(straight)
     for file in ("config.toml", "learning_curve.png"):
         told = [(each.run.path / file).read_bytes().replace(bytes(each.folder), b"") for each in (project, straight)]
         assert told[0] == told[1], file
@@ -102,6 +104,13 @@ def _state(folder: Path) -> Any:
     for name in [name for name in state if name.endswith("seconds")]:
         del state[name]
     return content
+
+
+def _card(project: Project) -> Any:
+    """Return what equal runs have in common on their run cards."""
+    card = lasting(read_card(project.run.path))
+    del card["config"]["corpus"]["folder"]
+    return card
 
 
 def _records(project: Project) -> list[dict[str, Any]]:

@@ -1,13 +1,16 @@
 """Full and read-only disks, at every moment: said with the file, nothing half-written, and the same command goes on."""
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from kills.processes import NEVER, STRIKER
 from toy.corpora import write_project
 from toy.projects import Project, same
 
@@ -175,20 +178,64 @@ mount -o remount,ro run
 
 @pytest.mark.slow
 def test_on_a_disk_that_is_really_small_and_really_read_only(tmp_path: Path) -> None:
-    """In a mount of its own, where the system lets anyone make one."""
-    unshare = shutil.which("unshare")
-    probe = [unshare or "unshare", "-Urm", "sh", "-c", 'mount -t tmpfs none "$1"', "sh", str(tmp_path)]
-    if unshare is None or subprocess.run(probe, check=False, capture_output=True).returncode:
-        pytest.skip("no mounts of one's own here")
-    write_project(tmp_path)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "in").write_bytes((tmp_path / "test.en").read_bytes())
-    script = ON_A_SMALL_DISK.format(nmt=f'"{sys.executable}" -m nmtkit')
-    done = subprocess.run(
-        [unshare, "-Urm", "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = in_a_mount_of_its_own(ON_A_SMALL_DISK, tmp_path)
     assert done.stdout.split() == ["1", "0", "1", "0", "0", "1", "20", "1"], done.stderr
     errors = [line for line in done.stderr.split("\n") if "error" in line]
     assert len(errors) == 4
     assert all("No space left on device" in line or "MiB are free; make room" in line for line in errors[:2]), errors
     assert all("Read-only file system" in line for line in errors[2:]), errors
+
+
+def in_a_mount_of_its_own(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a script over a raw toy project whose run folder it may mount, where the system lets anyone do that."""
+    unshare = shutil.which("unshare")
+    probe = [unshare or "unshare", "-Urm", "sh", "-c", 'mount -t tmpfs none "$1"', "sh", str(folder)]
+    if unshare is None or subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("no mounts of one's own here")
+    write_project(folder)
+    (folder / "run").mkdir()
+    (folder / "in").write_bytes((folder / "test.en").read_bytes())
+    unchecked = f'"{sys.executable}" "{STRIKER}" --put nmtkit.training.tensor_folder:SPARE_BYTES=-1000000000'
+    never = " ".join((signal.SIGKILL.name, NEVER.what, NEVER.place, str(NEVER.count)))
+    script = script.format(nmt=f'"{sys.executable}" -m nmtkit', unchecked=f"{unchecked} {never}")
+    return subprocess.run(
+        [unshare, "-Urm", "sh", "-c", script], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+ALL_KEPT = "--set 'train.checkpoints={{{{every=1,keep_last=99,average=0}}}}' --set train.stop.updates={}"
+
+FULL_AMID_TRAINING = f"""
+set -u
+mount -t tmpfs -o size=64m none run
+{{nmt}} prepare -q; echo "$?"
+mount -o remount,size="$(($(du -sk run | cut -f1) + 600))k" run
+{{unchecked}} train {ALL_KEPT.format(40)}; echo "$?"
+ls -A run/checkpoints | xargs
+{{nmt}} translate in -q --set translate.checkpoint=last | wc -l
+{{nmt}} train {ALL_KEPT.format(40)}; echo "$?"
+mount -o remount,size=64m run
+{{nmt}} train {ALL_KEPT.format(12)}; echo "$?"
+"""
+"""The first time, whether there is room for a checkpoint is not asked before, so the disk is full in its middle."""
+
+
+@pytest.mark.slow
+def test_a_disk_that_fills_up_amid_training_leaves_checkpoints_that_load(tmp_path: Path) -> None:
+    done = in_a_mount_of_its_own(FULL_AMID_TRAINING, tmp_path)
+    prepared, first, listed, translated, second, third = done.stdout.split("\n")[:-1]
+    assert (prepared, first, second, third) == ("0", "1", "1", "0"), done.stderr
+    names = listed.split()
+    assert len(names) > 2
+    assert names == [f"{update:08d}" for update in range(1, len(names) + 1)]
+    assert translated == "20"
+    errors = [line for line in done.stderr.split("\n") if "error" in line]
+    assert len(errors) == 2, done.stderr
+    failed = f"nmtkit: error: run/checkpoints/{len(names) + 1:08d}: could not be written ("
+    assert errors[0].startswith(failed)
+    assert "No space left on device" in errors[0]
+    assert errors[0].endswith("; make room and run the same command again")
+    assert re.search(r"run/checkpoints: a checkpoint needs 16 MiB, but 0 MiB are free; make room", errors[1])
+    assert done.stderr.count(f"going on behind update {len(names)}\n") == 2
+    assert "finished at update 12 (" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -10,7 +10,8 @@ import torch
 from nmtkit.config import dump, resolve
 from nmtkit.corpus.segmenters import learn_segmenter, open_segmenter
 from nmtkit.run_folder import RunFolder, write_text
-from nmtkit.training.checkpoints import WEIGHTS, own_tensors, write_folder
+from nmtkit.training.checkpoints import WEIGHTS, write_folder
+from nmtkit.training.parallel import own_tensors
 from nmtkit.training.state import Origin, TrainingState
 from toy.corpora import config_values, count_sentences, sentence_pair
 

@@ -16,13 +16,15 @@ from nmtkit.models.settings import ModelConfig
 from nmtkit.models.transformer.settings import TransformerConfig
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.feeding import Material
+from nmtkit.training.parallel import Whole
 from nmtkit.training.precision import Precision
 from nmtkit.training.reporting import Reporter
 from nmtkit.training.settings import TrainConfig
 from nmtkit.training.signals import Interruption
 from nmtkit.training.state import Origin, TrainingState
-from nmtkit.training.trainer import Learner, Trainer, Workplace
+from nmtkit.training.trainer import Trainer
 from nmtkit.training.validation import Validator
+from nmtkit.training.workplace import Learner, Workplace
 from toy.models import VOCABULARY, random_sentences
 
 ORIGIN = Origin("fp32", "source", "target", "data")
@@ -75,7 +77,7 @@ def make_trainer(
     reporter = Reporter(log, run, config.stop, every=config.log_every, tensorboard=False)
     whole = [CorpusRange(0, len(pairs))]
     return Trainer(
-        Learner(model, config.optimizer.build(model.parameters()), model_config.width),
+        Learner(Whole(model), config.optimizer.build(model.parameters()), model_config.width),
         Material(pairs, Batches(pairs.source.lengths, pairs.target.lengths, whole, config.batch, seed=config.seed)),
         validator,
         config,

@@ -111,6 +111,18 @@ def test_operators_are_summed_by_shapes_whatever_varies() -> None:
     assert not [name for name, _ in account.operators if not name.startswith("aten::")]
 
 
+def test_what_is_recomputed_for_the_way_back_belongs_to_it() -> None:
+    account = Account()
+    account.take_in(events(Fake(UPDATE, 0, 40, [
+        Fake(SCOPE + "layer", 0, 10, [Fake("aten::mm", 1, 9, sequence_nr=1)]),
+        Fake(EVALUATION + "MmBackward0", 10, 40, [
+            Fake(SCOPE + "layer", 11, 21, [Fake("aten::mm", 12, 20, sequence_nr=5)]),
+            Fake("aten::mm", 22, 40),
+        ], sequence_nr=1),
+    ])))  # fmt: skip
+    assert micros(account) == {Share("forward", "layer"): 10, Share("backward", "layer"): 30}
+
+
 def test_what_other_threads_do_meanwhile_takes_no_time_of_an_update() -> None:
     account = Account()
     account.take_in(events(cpu_update(), Fake("aten::cat", 5, 95, thread=2)))

@@ -1,7 +1,10 @@
 """Checkpoints: written whole, read exactly, found by name, pruned by rule, and what happens to damaged ones."""
 
 import json
+import random
+import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -24,17 +27,18 @@ from nmtkit.training.checkpoints import (
     load_optimizer,
     load_weights,
     newest_resumable,
-    own_tensors,
     prune,
     read_state,
     save_checkpoint,
     save_score,
+    training_tensors,
 )
 from nmtkit.training.choice import find_weights
 from nmtkit.training.optimizers import AdamConfig
+from nmtkit.training.parallel import Whole, own_tensors
 from nmtkit.training.settings import CheckpointConfig
 from nmtkit.training.state import TrainingState
-from nmtkit.training.tensor_folder import OPTIMIZER, STATE, WEIGHTS, remove_leftovers
+from nmtkit.training.tensor_folder import OPTIMIZER, STATE, WEIGHTS, checksum, read_tensors, remove_leftovers
 
 
 class Bench:
@@ -58,7 +62,8 @@ class Bench:
         state = TrainingState(update=update)
         if score is not None:
             state.record_score(Score("BLEU", score, "13a", higher_is_better=True), counts=True)
-        return save_checkpoint(self.run.checkpoints, self.model, self.optimizer, state, ORIGIN, regular=regular)
+        tensors = training_tensors(Whole(self.model), self.optimizer)
+        return save_checkpoint(self.run.checkpoints, tensors, state, ORIGIN, regular=regular)
 
     def updates(self) -> list[int]:
         """Return what is there."""
@@ -79,7 +84,7 @@ def test_weights_and_optimizer_come_back_to_the_bit(tmp_path: Path, variant: str
     torch.manual_seed(5)
     second = Bench(tmp_path, VARIANTS[variant].build(VOCABULARY, VOCABULARY).eval())
     load_weights(second.model, folder / WEIGHTS)
-    load_optimizer(second.optimizer, second.model, folder / OPTIMIZER)
+    load_optimizer(second.optimizer, Whole(second.model), folder / OPTIMIZER)
     for bench in (first, second):
         bench.step()
     for (name, expected), tensor in zip(
@@ -98,7 +103,7 @@ def test_tied_weights_stand_in_the_file_once_and_stay_tied(bench: Bench) -> None
 
 def test_an_optimizer_that_never_stepped_can_be_saved(bench: Bench) -> None:
     folder = bench.save(1)
-    load_optimizer(bench.optimizer, bench.model, folder / OPTIMIZER)
+    load_optimizer(bench.optimizer, Whole(bench.model), folder / OPTIMIZER)
     assert newest_resumable(bench.run.checkpoints, pytest.fail) is not None
     bench.step()
 
@@ -137,6 +142,145 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(bench: Bench,
     assert len(warnings) == 1
     assert f"00000002/{name}: missing or damaged" in warnings[0]
     assert "trying the checkpoint before it" in warnings[0]
+
+
+def flip(file: Path, place: int) -> None:
+    """Change one bit of a byte."""
+    content = bytearray(file.read_bytes())
+    content[place] ^= 16
+    file.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, OPTIMIZER])
+def test_one_bit_that_flipped_is_noticed_wherever_it_is(bench: Bench, name: str) -> None:
+    """In the numbers, at their ends and in the header: in a name, a shape, a format."""
+    bench.save(1)
+    bench.step()
+    file = bench.save(2) / name
+    content = file.read_bytes()
+    header = 8 + int.from_bytes(content[:8], "little")
+    draw = random.Random(name)
+    for place in (header, len(content) - 1, *draw.sample(range(len(content)), 20), *draw.sample(range(8, header), 20)):
+        if content[place : place + 1].isspace():
+            continue  # what fills the header up to a whole number of words
+        flip(file, place)
+        warnings: list[str] = []
+        checkpoint = newest_resumable(bench.run.checkpoints, warnings.append)
+        assert checkpoint is not None
+        assert checkpoint.update == 1, place
+        assert re.search(rf"00000002/{name}: .*damaged \(.*\); trying the checkpoint before it", warnings[0])
+        with pytest.raises(CheckpointError, match=f"00000002/{name}: "):
+            read_tensors(file)
+        flip(file, place)
+    assert newest_resumable(bench.run.checkpoints, pytest.fail).update == 2
+
+
+def zeros(folder: Path) -> None:
+    """Lose a stretch of the weights, as a disk does that never wrote it."""
+    content = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(content[:-2_000] + bytes(1_000) + content[-1_000:])
+
+
+def exchanged(folder: Path) -> None:
+    """Have the weights of another checkpoint, which are whole."""
+    shutil.copy(folder.with_name("00000001") / WEIGHTS, folder / WEIGHTS)
+
+
+def of_another_update(folder: Path) -> None:
+    """Have the state of another checkpoint of the same run."""
+    shutil.copy(folder.with_name("00000001") / STATE, folder / STATE)
+
+
+def of_another_run(folder: Path) -> None:
+    """Have the state that another run had at the same update."""
+    other = Bench(folder.parents[1] / "other")
+    other.step()
+    other.step()
+    shutil.copy(other.save(2) / STATE, folder / STATE)
+
+
+def emptied(folder: Path) -> None:
+    """Have no files."""
+    for path in folder.iterdir():
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        (zeros, f"{WEIGHTS}: damaged (its tensors are not those that were written)"),
+        (exchanged, f"{WEIGHTS}: damaged (its tensors are not those that were written)"),
+        (of_another_update, f"{STATE}: damaged (ValueError('the state of update 1'))"),
+        (of_another_run, f"{WEIGHTS}: damaged (its tensors are not those that were written)"),
+        (emptied, f"{STATE}: missing or damaged ("),
+    ],
+)
+def test_what_is_whole_by_itself_but_not_what_was_written_is_noticed(
+    bench: Bench, harm: Callable[[Path], None], says: str
+) -> None:
+    bench.save(1)
+    bench.step()
+    harm(bench.save(2))
+    warnings: list[str] = []
+    checkpoint = newest_resumable(bench.run.checkpoints, warnings.append)
+    assert checkpoint is not None
+    assert checkpoint.update == 1
+    assert len(warnings) == 1
+    assert f"00000002/{says}" in warnings[0]
+
+
+def test_damaged_weights_are_neither_loaded_nor_averaged(bench: Bench) -> None:
+    for update in (1, 2, 3):
+        bench.step()
+        bench.save(update)
+    file = bench.run.checkpoints / "00000002" / WEIGHTS
+    flip(file, -1)
+    with pytest.raises(CheckpointError, match=r"00000002/weights\.safetensors: damaged"):
+        load_weights(bench.model, file)
+    warnings: list[str] = []
+    assert [checkpoint.update for checkpoint in choose_last(bench.run, 3, warnings.append)] == [1, 3]
+    assert "this checkpoint is left out" in warnings[0]
+
+
+def test_a_late_score_leaves_the_checksums(bench: Bench) -> None:
+    folder = bench.save(1)
+    state = read_state(folder).state
+    save_score(bench.run.checkpoints, state, ORIGIN)
+    flip(folder / WEIGHTS, -1)
+    with pytest.raises(CheckpointError, match="damaged"):
+        read_tensors(folder / WEIGHTS)
+
+
+def test_weights_without_a_checksum_are_read(bench: Bench, tmp_path: Path) -> None:
+    """Files by themselves, and checkpoints of versions that wrote none."""
+    folder = bench.save(1)
+    file = shutil.copy(folder / WEIGHTS, tmp_path / WEIGHTS)
+    assert read_tensors(Path(file)).keys() == own_tensors(bench.model).keys()
+    content = json.loads((folder / STATE).read_text())
+    del content["checksums"]
+    (folder / STATE).write_text(json.dumps(content))
+    assert newest_resumable(bench.run.checkpoints, pytest.fail) is not None
+
+
+def test_a_checksum_sees_names_formats_shapes_and_every_byte() -> None:
+    one = torch.arange(300_001, dtype=torch.float32)
+    tensors = {"a": one, "b": torch.tensor(3.0), "c": torch.zeros(0, 2), "d": torch.tensor([True, False, True])}
+    turned = one.clone()
+    turned[[1, 200_000]] = turned[[200_000, 1]]  # in different blocks
+    others = [
+        {**tensors, "a": one.view(torch.int32)},
+        {**tensors, "a": one[None]},
+        {**tensors, "a": turned},
+        {**tensors, "a": torch.cat((one[:-1], one[-1:] + 1))},
+        {**tensors, "d": torch.tensor([True, False, False])},
+        {**tensors, "c": torch.zeros(2, 0)},
+        {"x" if name == "a" else name: tensor for name, tensor in tensors.items()},
+        {name: tensor for name, tensor in tensors.items() if name != "b"},
+    ]
+    checksums = [checksum(each) for each in (tensors, *others)]
+    assert len(set(checksums)) == len(checksums)
+    assert checksum(dict(reversed(tensors.items()))) == checksums[0]
+    assert checksum({**tensors, "a": one.clone()}) == checksums[0]
 
 
 @pytest.mark.parametrize("content", ['{"state": {}}', "[1]", '{"state": {"score": 3}, "origin": {}, "regular": true}'])
@@ -217,7 +361,7 @@ def test_weights_of_another_model_are_refused_by_name(bench: Bench, tmp_path: Pa
 def test_an_optimizer_of_another_model_is_refused(bench: Bench, tmp_path: Path) -> None:
     save_file({"exp_avg:somewhere.weight": torch.ones(1)}, tmp_path / OPTIMIZER)
     with pytest.raises(CheckpointError, match=r"somewhere\.weight is not a parameter of this model"):
-        load_optimizer(bench.optimizer, bench.model, tmp_path / OPTIMIZER)
+        load_optimizer(bench.optimizer, Whole(bench.model), tmp_path / OPTIMIZER)
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -262,6 +406,52 @@ def test_only_the_two_newest_can_be_resumed_from(bench: Bench) -> None:
     folders = checkpoint_folders(bench.run.checkpoints)
     assert [(folder / OPTIMIZER).exists() for folder in folders] == [False, False, True, True]
     assert all((folder / WEIGHTS).exists() for folder in folders)
+
+
+def watched(bench: Bench, update: int, steady: int, *, regular: bool = True) -> Path:
+    """Write a checkpoint of a training that was last well at some update."""
+    state = TrainingState(update=update, steady=steady)
+    tensors = training_tensors(Whole(bench.model), bench.optimizer)
+    return save_checkpoint(bench.run.checkpoints, tensors, state, ORIGIN, regular=regular)
+
+
+def resumable(bench: Bench) -> list[int]:
+    return [update for update in bench.updates() if (bench.run.checkpoints / f"{update:08d}" / OPTIMIZER).exists()]
+
+
+def test_a_checkpoint_to_go_back_to_is_kept_while_losses_rise(bench: Bench) -> None:
+    """The newest that is good for certain, which the steady state of 540 says of 400 alone."""
+    config = CheckpointConfig(keep_last=2, keep_best=0, average=0)
+    kept = []
+    for update in range(100, 1_000, 100):
+        watched(bench, update, min(update, 540))
+        prune(bench.run.checkpoints, config, update)
+        kept.append((bench.updates(), resumable(bench)))
+    assert kept[2:5] == [([200, 300], [200, 300]), ([300, 400], [300, 400]), ([400, 500], [400, 500])]
+    assert kept[5] == ([400, 500, 600], [400, 500, 600])
+    assert kept[-1] == ([400, 800, 900], [400, 800, 900])
+    prune(bench.run.checkpoints, config, 900, ended=True)
+    assert (bench.updates(), resumable(bench)) == ([800, 900], [800, 900])
+
+
+def test_close_to_each_other_all_checkpoints_that_may_be_gone_back_to_can_be_resumed_from(bench: Bench) -> None:
+    config = CheckpointConfig(keep_last=5, keep_best=0, average=0)
+    for update in range(20, 220, 20):
+        watched(bench, update, update)
+        prune(bench.run.checkpoints, config, update)
+    assert bench.updates() == [120, 140, 160, 180, 200]
+    assert resumable(bench) == [140, 160, 180, 200]  # 150 is the last update that is good for certain
+    prune(bench.run.checkpoints, config, 200, ended=True)
+    assert resumable(bench) == [180, 200]
+
+
+def test_irregular_checkpoints_are_not_kept_to_go_back_to(bench: Bench) -> None:
+    """A run that was interrupted keeps in the end what an uninterrupted one keeps."""
+    config = CheckpointConfig(keep_last=2, keep_best=0, average=0)
+    for update, regular in ((100, True), (200, True), (245, False), (300, True)):
+        watched(bench, update, update, regular=regular)
+        prune(bench.run.checkpoints, config, update)
+    assert bench.updates() == resumable(bench) == [200, 300]
 
 
 def test_irregular_checkpoints_do_not_push_out_regular_ones(bench: Bench) -> None:

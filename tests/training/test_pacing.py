@@ -114,7 +114,8 @@ def clock() -> Iterator[Clock]:
     """The clock that training looks at."""
     clock = Clock()
     with (
-        patch("nmtkit.training.pacing.monotonic", clock),
+        patch("nmtkit.training.group.Group.clock", lambda _: clock()),
+        patch("nmtkit.training.checkpoint_writer.monotonic", clock),
         patch("nmtkit.training.reporting.draw_learning_curve"),
     ):
         yield clock
@@ -131,9 +132,12 @@ class SlowValidator:
         """Take long: it is no part of the time."""
         self.clock.now += 1_000
 
-    def __call__(self) -> Validation:
+    def compute(self) -> str:
         self.clock.now += self.seconds * self.slow
         self.ended.append(self.clock.now)
+        return "what it computed"
+
+    def judge(self, shares: object) -> Validation:
         return Validation(1.0, Score("BLEU", 10.0 - len(self.ended), "13a", higher_is_better=True), translated=True)
 
 
@@ -176,7 +180,17 @@ class Run:
             self.clock.now += self.saving
             return save_checkpoint(*arguments, **named)
 
-        with patch.object(Engine, "update", update), patch("nmtkit.training.trainer.save_checkpoint", save):
+        write = trainer.writer.write
+
+        def write_and_wait(*arguments: Any, **named: Any) -> None:
+            write(*arguments, **named)
+            trainer.writer.wait()  # one thread at a time moves the clock
+
+        with (
+            patch.object(Engine, "update", update),
+            patch.object(trainer.writer, "write", write_and_wait),
+            patch("nmtkit.training.checkpoint_writer.save_checkpoint", save),
+        ):
             return trainer.train()
 
     @property
@@ -350,7 +364,7 @@ def _stop(trainer: Trainer, behind: int) -> None:
 
 
 def test_a_validation_that_was_cut_off_says_nothing_of_the_time_it_takes(clock: Clock) -> None:
-    pace = Pace(by_the_clock(), TrainingState(update=10), Log("quiet"))
+    pace = Pace(by_the_clock(), TrainingState(update=10), Log("quiet"), clock)
     clock.now += 3
     pace.validation_done(ending=False)
     assert pace.state.validation_seconds == 0
@@ -364,7 +378,7 @@ def test_a_validation_that_was_cut_off_says_nothing_of_the_time_it_takes(clock: 
 
 
 def test_it_is_said_where_validations_are_left_out(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    pace = Pace(by_the_clock(minutes=20.0, every=10), TrainingState(), Log())
+    pace = Pace(by_the_clock(minutes=20.0, every=10), TrainingState(), Log(), clock)
     for update in range(1, 21):
         pace.state.update = update
         clock.now += 1

@@ -21,6 +21,7 @@ from nmtkit.training import profiling
 from nmtkit.training.accounting import Account, Share
 from nmtkit.training.engine import Engine
 from nmtkit.training.feeding import Material
+from nmtkit.training.parallel import Whole
 from nmtkit.training.profiling import Profile, Rounds, peak_memory, profile_updates, updates_computed
 
 CPU = torch.device("cpu")
@@ -35,7 +36,7 @@ def engine_and_material(kind: str) -> tuple[Engine, Material]:
     pairs = random_pairs(30, longest=3)
     torch.manual_seed(1)
     model = MODELS[kind].build(VOCABULARY, VOCABULARY)
-    engine = Engine(model, config.optimizer.build(model.parameters()), config, "fp32", CPU)
+    engine = Engine(Whole(model), config.optimizer.build(model.parameters()), config, "fp32", CPU)
     whole = [CorpusRange(0, len(pairs))]
     batches = Batches(pairs.source.lengths, pairs.target.lengths, whole, config.batch, seed=1)
     return engine, Material(pairs, batches)
@@ -83,6 +84,22 @@ def test_all_updates_are_counted_once_and_kernels_come_back() -> None:
     assert two == profiled("transformer").flops
     assert one < two < 3 * one
     assert engine.kernels is kernels
+
+
+def test_what_is_recomputed_takes_time_on_the_way_back_and_adds_no_operations() -> None:
+    flops, products, forward = [], [], []
+    for recompute in (False, True):
+        engine, material = engine_and_material("transformer")
+        engine.parallel.model.train().recompute = recompute
+        rounds = Rounds(engine, material, 16, 1)
+        flops.append(rounds.count_flops(lambda: None))
+        account = rounds.run_profiled(lambda: None)
+        assert sum(account.shares.values()) == pytest.approx(account.seconds, rel=1e-6)
+        products.append(sum(usage.calls for (name, _), usage in account.operators.items() if name == "aten::mm"))
+        forward.append({share.part for share in account.shares if share.phase == "forward"})
+    assert flops[0] == flops[1]
+    assert products[0] < products[1]
+    assert forward[0] == forward[1]
 
 
 def test_each_update_is_computed_as_often_as_announced_and_profiled_once() -> None:

@@ -6,7 +6,7 @@ import pytest
 from toy.segmenters import LINES, segmenter
 from toy.training import WIDTH_16, make_trainer, sentences, train_config
 
-from nmtkit.data.batch import Batch
+from nmtkit.data.batch import Part
 from nmtkit.data.resegmenting import build_resegmenter
 from nmtkit.data.settings import SamplingConfig
 from nmtkit.data.store import PairStore
@@ -24,12 +24,11 @@ def test_the_loss_is_divided_by_the_tokens_that_were_drawn(tmp_path: Path, on: b
     gradients = trainer.engine.gradients
     divided, drawn = [], []
 
-    def watch(batches, number: int, tokens: int) -> Outcome:
-        made: list[Batch] = list(batches)
+    def watch(parts: list[Part], number: int, tokens: int) -> Outcome:
         if number:
             divided.append(tokens)
-            drawn.append(sum(int(batch.target.lengths.sum()) for batch in made))
-        return gradients(made, number, tokens)
+            drawn.append(sum(int(part.batch.target.lengths.sum()) for part in parts))
+        return gradients(parts, number, tokens)
 
     trainer.engine.gradients = watch
     trainer.train()

@@ -9,21 +9,22 @@ from contextlib import suppress
 
 import pytest
 
-from nmtkit.training.signals import Abandoned, Interrupted, Interruption
+from nmtkit.training.signals import HANDLED, Abandoned, Interrupted, Interruption
 
 TWICE = """
-import os, signal, time
+import os, signal, sys
 from nmtkit.training.signals import Interruption
+first, second = (signal.Signals[name] for name in sys.argv[1:])
 with Interruption() as interruption:
-    os.kill(os.getpid(), signal.SIGTERM)
-    assert interruption.received is signal.SIGTERM
+    os.kill(os.getpid(), first)
+    assert interruption.received is first
     print("going on", flush=True)
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), second)
     print("not reached", flush=True)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", HANDLED)
 def test_the_first_signal_is_remembered(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with Interruption() as interruption:
@@ -33,9 +34,11 @@ def test_the_first_signal_is_remembered(number: signal.Signals) -> None:
     assert signal.getsignal(number) is before
 
 
-def test_the_second_signal_ends_the_process() -> None:
-    result = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stdout) == (-signal.SIGTERM, "going on\n")
+@pytest.mark.parametrize(("first", "second"), [("SIGTERM", "SIGTERM"), ("SIGUSR1", "SIGTERM"), ("SIGINT", "SIGUSR1")])
+def test_the_second_signal_ends_the_process(first: str, second: str) -> None:
+    """Whichever it is: a scheduler that has sent SIGUSR1 in time sends SIGTERM when time is up."""
+    result = subprocess.run([sys.executable, "-c", TWICE, first, second], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (-signal.Signals[second], "going on\n")
 
 
 def test_a_signal_cuts_off_what_may_be_abandoned() -> None:
@@ -71,6 +74,8 @@ def test_other_threads_leave_signals_alone() -> None:
     assert failures == []
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 128 + signal.SIGUSR1)]
+)
 def test_exit_codes_are_those_of_shells(number: signal.Signals, code: int) -> None:
     assert Interrupted("stopped", number).exit_code == code

@@ -27,6 +27,22 @@ def test_json_and_back() -> None:
     assert TrainingState.from_json(TrainingState().to_json()) == TrainingState()
 
 
+def test_a_state_of_a_version_that_knew_less_can_be_read() -> None:
+    content = TrainingState(update=7, pairs=90).to_json()
+    for name in ("watched", "recent_nll", "recent_tokens", "lowest_loss", "steady", "returns"):
+        del content[name]
+    assert TrainingState.from_json(content) == TrainingState(update=7, pairs=90)
+
+
+def test_a_state_becomes_another_but_stays_itself() -> None:
+    state, other = TrainingState(update=7), TrainingState(update=3, pairs=5, best=bleu(1.0), steady=2)
+    known = [state]
+    state.become(other)
+    assert known[0] == other
+    other.update = 4
+    assert state.update == 3
+
+
 @pytest.mark.parametrize(
     "content",
     [

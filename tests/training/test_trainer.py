@@ -3,6 +3,7 @@
 import copy
 import math
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -11,7 +12,7 @@ from torch import Tensor
 from toy.models import VOCABULARY, random_batch
 from toy.training import WIDTH_16, make_trainer, random_pairs, train_config
 
-from nmtkit.data.batch import Batch
+from nmtkit.data.batch import Batch, Part
 from nmtkit.data.position import Position
 from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.models.base import Loss, Model
@@ -27,12 +28,12 @@ def test_accumulated_tensors_give_the_gradient_of_one_batch(tmp_path: Path) -> N
     trainer = make_trainer(tmp_path, train_config(label_smoothing=0.1), random_pairs(20))
     lengths = [(3, 9), (5, 9), (2, 2), (7, 1), (1, 4), (6, 6)]
     whole = random_batch(lengths)
-    halves = [_rows(whole, slice(0, 3)), _rows(whole, slice(3, 6))]
+    halves = [whole.rows(0, 3), whole.rows(3, 6)]
     tokens = int(whole.target.lengths.sum())
-    in_one = trainer.engine.gradients([whole], 1, tokens).read()[:2]
+    in_one = trainer.engine.gradients([Part(whole, 0, 0)], 1, tokens).read()[:2]
     expected = gradients(trainer.model)
-    trainer.model.zero_grad(set_to_none=True)
-    in_two = trainer.engine.gradients(halves, 1, tokens).read()[:2]
+    parts = [Part(half, number, 0) for number, half in enumerate(halves)]
+    in_two = trainer.engine.gradients(parts, 1, tokens).read()[:2]
     assert in_two == pytest.approx(in_one, rel=1e-5)
     for name, gradient in gradients(trainer.model).items():
         scale = float(expected[name].abs().max())
@@ -45,10 +46,6 @@ def test_a_position_in_other_data_is_refused(tmp_path: Path) -> None:
     trainer.state.position = Position(begin=1_000)
     with pytest.raises(CheckpointError, match=r"checkpoints: the newest .* \(a window of .* left\): another version"):
         trainer.train()
-
-
-def _rows(batch: Batch, rows: slice) -> Batch:
-    return Batch(*(side._replace(ids=side.ids[rows], lengths=side.lengths[rows]) for side in batch))
 
 
 def test_an_update_is_one_step_on_the_mean_loss(tmp_path: Path) -> None:
@@ -76,7 +73,7 @@ def test_an_update_is_one_step_on_the_mean_loss(tmp_path: Path) -> None:
 
 def test_clipping_scales_the_whole_gradient(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, train_config(), random_pairs(20))
-    outcome = trainer.engine.gradients([random_batch([(3, 4), (5, 6)])], 1, 12)
+    outcome = trainer.engine.gradients([Part(random_batch([(3, 4), (5, 6)]), 0, 0)], 1, 12)
     norm = outcome.read()[2]
     before = gradients(trainer.model)
     by_hand = math.sqrt(sum(float((g.double() ** 2).sum()) for g in before.values()))
@@ -102,7 +99,7 @@ def test_only_a_larger_norm_is_clipped(tmp_path: Path, clip_norm: float, same: b
     assert torch.equal(*moments) == same
 
 
-def test_dropout_seeds_differ_by_update_tensor_rank_and_seed() -> None:
+def test_dropout_seeds_differ_by_seed_update_and_tensor() -> None:
     seeds = {tensor_seed(s, u, t, r) for s in range(3) for u in range(20) for t in range(5) for r in range(3)}
     assert len(seeds) == 3 * 20 * 5 * 3
     assert all(0 <= seed < 2**63 for seed in seeds)
@@ -141,16 +138,16 @@ def test_an_update_that_is_not_finite_is_skipped(tmp_path: Path, capsys: pytest.
     model = Breaking({2, 3})
     trainer = make_trainer(tmp_path, train_config(batch=ONE_TENSOR), random_pairs(60, longest=1), model=model)
     seen = []
-    original = trainer._read_outcomes
+    original = trainer.outcomes.read
 
-    def watch():
-        unread = len(trainer._unread)
-        original()
+    def watch(state):
+        unread = len(trainer.outcomes._unread)
+        original(state)
         if not unread:
             return
         seen.append(torch.cat([p.detach().flatten() for p in model.parameters()]).clone())
 
-    trainer._read_outcomes = watch
+    trainer.outcomes.read = watch
     trainer.train()
     assert torch.equal(seen[0], seen[1])
     assert torch.equal(seen[1], seen[2])
@@ -169,11 +166,39 @@ def test_ten_such_updates_in_a_row_end_training(tmp_path: Path) -> None:
         trainer.train()
 
 
-def test_a_gpu_out_of_memory_is_explained(tmp_path: Path) -> None:
+def test_a_checkpoint_that_cannot_be_written_ends_training_soon(tmp_path: Path) -> None:
+    """Not at the next one, which may be hours away."""
+    config = train_config(stop={"updates": 5_000}, checkpoints={"every": 1_000, "average": 0})
+    trainer = make_trainer(tmp_path, config, random_pairs(60), state=TrainingState(update=998))
+
+    def ends(*_: Any, **__: Any) -> None:
+        raise CheckpointError("no room")
+
+    with (
+        patch("nmtkit.training.checkpoint_writer.save_checkpoint", ends),
+        patch.object(trainer.pace, "checkpoint_begun", lambda: trainer.writer._thread.join()),
+        pytest.raises(CheckpointError, match="no room"),
+    ):
+        trainer.train()
+    assert trainer.state.update == 1_001
+
+
+def test_what_a_checkpoint_took_is_known_at_the_next_update(tmp_path: Path) -> None:
+    """It plans the end of a training by the clock; what was known before stays until then."""
+    config = train_config(stop={"updates": 4}, checkpoints={"every": 2, "average": 0})
+    trainer = make_trainer(tmp_path, config, random_pairs(60), state=TrainingState(checkpoint_seconds=77.0))
+    with patch.object(CheckpointWriter, "seconds", property(lambda writer: 77.0 if writer._thread is None else 5.0)):
+        trainer.train()
+    assert trainer.state.checkpoint_seconds == 5.0
+    states = [read_state(folder).state for folder in checkpoint_folders(trainer.place.run.checkpoints)]
+    assert [state.checkpoint_seconds for state in states] == [77.0, 5.0]
+
+
+def test_a_validation_for_which_the_memory_is_too_small_is_explained(tmp_path: Path) -> None:
     trainer = make_trainer(tmp_path, train_config(), random_pairs(20))
     error = torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB\nmore")
     with (
-        patch.object(trainer.engine, "gradients", side_effect=error),
+        patch.object(trainer, "_rehearse", side_effect=error),
         pytest.raises(NmtkitError, match=r"behind update 0: .*2 GiB\); lower train\.batch\.tokens_per_tensor \(now 60"),
     ):
         trainer.train()

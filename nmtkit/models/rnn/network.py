@@ -1,6 +1,6 @@
 """The recurrent encoder-decoder: two sides and the attention between (Bahdanau et al. 2015, Luong et al. 2015)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -71,16 +71,19 @@ class Decoder(nn.Module):
         """Return what embedded tokens give to the gates of the first layer, (…, D) → (…, gates × D)."""
         return gate_inputs(self._layers()[0], x)
 
-    def forward(self, x: Tensor, memory: Memory) -> Tensor:
-        """Return the attentional vector behind each embedded token, (B, T, D) → (B, T, D), by teacher forcing."""
+    def forward(self, x: Tensor, memory: Memory, through: Callable[..., Any]) -> Tensor:
+        """Return the attentional vector behind each embedded token, (B, T, D) → (B, T, D), by teacher forcing.
+
+        Layers, attention or whole steps are called by `through` (`Model.through`).
+        """
         states = self.by_layer(memory["initial"])
         if self.feed is None:
             for depth, (layer, state) in enumerate(zip(self._layers(), states, strict=True)):
-                x = layer.sequence(self.dropout(x) if depth else x, state)
-            return self._attend(x, memory)
+                x = through(layer.sequence, self.dropout(x) if depth else x, state)
+            return cast(Tensor, through(self._attend, x, memory))
         vector, vectors = torch.zeros_like(x[:, 0]), []
         for inputs in self.inputs(x).unbind(1):
-            vector, states = self.step(inputs, vector, states, memory)
+            vector, states = through(self.step, inputs, vector, states, memory)
             vectors.append(vector)
         return torch.stack(vectors, dim=1)
 
@@ -120,6 +123,8 @@ class RecurrentNetwork(AutoregressiveModel):
     EPYC with AVX-512 BF16 and the preset tiny: forward and backward 1.1 times as fast.
     """
 
+    compilable = False  # torch.compile breaks off at recurrent layers, and a loop over positions it unrolls
+
     def __init__(self, config: RnnConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.config = config
@@ -147,7 +152,7 @@ class RecurrentNetwork(AutoregressiveModel):
         with _float32(source.ids.device):
             x = self._embed(self.source_embedding, source.ids)
             for layer in self.encoder:
-                x = self.dropout(layer(x, source.lengths))
+                x = self.dropout(self.through(layer, x, source.lengths))
             return {
                 "keys": self.decoder.attention.keys(x),
                 "values": x,
@@ -171,7 +176,7 @@ class RecurrentNetwork(AutoregressiveModel):
         """Return the attentional vector that predicts each target token, (B, T, D)."""
         memory = self.encode(batch.source)
         with _float32(batch.target.ids.device):
-            vectors = self.decoder(self._embed(self.target_embedding, batch.decoder_input), memory)
+            vectors = self.decoder(self._embed(self.target_embedding, batch.decoder_input), memory, self.through)
             decoded: Tensor = self.dropout(vectors)
         return decoded
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from nmtkit.models.activations import Activations, Shape, Way
 from nmtkit.models.section import ModelSection
 from nmtkit.section import Conflict
 
@@ -73,3 +74,15 @@ class RnnConfig(ModelSection):
         from nmtkit.models.rnn.network import RecurrentNetwork
 
         return RecurrentNetwork(self, source_vocabulary, target_vocabulary)
+
+    def activations(self, shape: Shape, way: Way) -> Activations:
+        """Return the bytes that a tensor of sentence pairs takes on its way through the network and back."""
+        from nmtkit.models.rnn.activations import activations
+
+        return activations(self, shape, way)
+
+    def rounded(self, target_vocabulary: int) -> int:
+        """Return the elements of all matrices of which a copy in the format of products is held."""
+        from nmtkit.models.rnn.activations import rounded
+
+        return rounded(self, target_vocabulary)

@@ -256,7 +256,7 @@ class Transformer(AutoregressiveModel):
         positions = torch.arange(source.ids.size(1), device=source.ids.device)
         x = self._embed(self.source_embedding, source.ids, positions)
         for layer in self.encoder:
-            x = layer(x, source.lengths)
+            x = self.through(layer, x, source.lengths)
         return _top(x, self.encoder_norm)
 
     def _decode(self, batch: Batch) -> Tensor:
@@ -266,7 +266,7 @@ class Transformer(AutoregressiveModel):
         positions = torch.arange(batch.target.ids.size(1), device=batch.target.ids.device)
         x = self._embed(self.target_embedding, batch.decoder_input, positions)
         for layer in self._decoder_layers():
-            x = layer(x, encoded, lengths)
+            x = self.through(layer, x, encoded, lengths)
         return _top(x, self.decoder_norm)
 
     def _embed(self, embedding: nn.Embedding, ids: Tensor, positions: Tensor) -> Stream:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from nmtkit.models.activations import Activations, Shape, Way
 from nmtkit.models.section import ModelSection
 from nmtkit.section import Conflict
 
@@ -53,6 +54,7 @@ class TransformerConfig(ModelSection):
     """The encoder-decoder of Vaswani et al. 2017. A preset fills every size that is not given."""
 
     presets: ClassVar = PRESETS
+    apart_from_weights: ClassVar = ModelSection.apart_from_weights | {"attention_dropout", "activation_dropout"}
 
     kind: Literal["transformer"] = "transformer"
     preset: Literal["tiny", "small", "base", "big"] = Field(
@@ -100,3 +102,15 @@ class TransformerConfig(ModelSection):
         from nmtkit.models.transformer.network import Transformer
 
         return Transformer(self, source_vocabulary, target_vocabulary)
+
+    def activations(self, shape: Shape, way: Way) -> Activations:
+        """Return the bytes that a tensor of sentence pairs takes on its way through the network and back."""
+        from nmtkit.models.transformer.activations import activations
+
+        return activations(self, shape, way)
+
+    def rounded(self, target_vocabulary: int) -> int:
+        """Return the elements of all matrices of which a copy in the format of products is held."""
+        from nmtkit.models.transformer.activations import rounded
+
+        return rounded(self, target_vocabulary)

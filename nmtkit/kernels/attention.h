@@ -1,0 +1,176 @@
+// Attention of short sentences: a head of one sentence at a time, in the registers and nearest memory of a thread.
+
+#pragma once
+
+#include "numbers.h"
+
+typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
+
+// C = A · B for (rows, inner), (inner, columns) and (rows, columns) in float, rows a multiple of 4, columns of 16.
+static inline void multiply(const float *a, const float *b, float *c, Count rows, Count inner, Count columns) {
+    for (Count row = 0; row < rows; row += 4)
+        for (Count column = 0; column < columns; column += 16) {
+            Vector first = {}, second = {}, third = {}, fourth = {};
+            const float *left = a + row * inner, *right = b + column;
+            for (Count k = 0; k < inner; k++, left++, right += columns) {
+                const Vector values = *(const Vector *)right;
+                first += left[0] * values;
+                second += left[inner] * values;
+                third += left[2 * inner] * values;
+                fourth += left[3 * inner] * values;
+            }
+            float *to = c + row * columns + column;
+            *(Vector *)to = first;
+            *(Vector *)(to + columns) = second;
+            *(Vector *)(to + 2 * columns) = third;
+            *(Vector *)(to + 3 * columns) = fourth;
+        }
+}
+
+static inline Count padded(Count count, Count step) { return (count + step - 1) / step * step; }
+
+// A matrix of floats of one thread, zero where nothing was put.
+struct Scratch {
+    std::vector<float> values;
+    Count rows, columns;
+    Scratch(Count rows, Count columns) : values(size_t(rows * columns)), rows(rows), columns(columns) {}
+    float *operator[](Count row) { return &values[size_t(row * columns)]; }
+    template <typename number>
+    void read(const number *from, Count stride, Count count, Count width, const float *bias = nullptr) {
+        for (Count row = 0; row < count; row++) {
+            float *to = (*this)[row];
+            const number *own = from + row * stride;
+            if (bias) {
+#pragma omp simd
+                for (Count i = 0; i < width; i++) to[i] = load(own[i]) + bias[i];
+            } else {
+#pragma omp simd
+                for (Count i = 0; i < width; i++) to[i] = load(own[i]);
+            }
+        }
+        if (count < rows) std::memset((*this)[count], 0, size_t((rows - count) * columns) * sizeof(float));
+    }
+    void transpose(Scratch &from) {
+        for (Count row = 0; row < rows; row++)
+            for (Count i = 0; i < columns; i++) (*this)[row][i] = from[i][row];
+    }
+    template <typename number>
+    void write(number *to, Count stride, Count count, Count width, float *sum = nullptr) {
+        for (Count row = 0; row < count; row++) {
+            const float *from = (*this)[row];
+            number *own = to + row * stride;
+#pragma omp simd
+            for (Count i = 0; i < width; i++) store(own[i], from[i]);
+            if (!sum) continue;
+#pragma omp simd
+            for (Count i = 0; i < width; i++) sum[i] += from[i];
+        }
+    }
+};
+
+// Where queries, keys and values of all sentences and heads lie: rows of `*_stride` numbers, a head's `size` of them
+// beside the next head's. The biases, a number for each of a row, are not yet added.
+struct Heads {
+    Count sentences, heads, size, targets, sources, query_stride, memory_stride;
+    const Count *lengths;  // keys of each sentence, or null where each position sees itself and those before
+    const float *query_bias, *key_bias, *value_bias;
+    Count seen(Count sentence, Count target) const { return lengths ? lengths[sentence] : target + 1; }
+};
+
+// Attention of one head over few positions, in the registers and nearest memory of one thread.
+template <typename number> struct Attention {
+    const Heads &at;
+    Count rows, columns, width;
+    float scale;
+    Scratch query, key, value, across, weights, found;
+
+    explicit Attention(const Heads &at)
+        : at(at), rows(padded(at.targets, 16)), columns(padded(at.sources, 16)), width(padded(at.size, 16)),
+          scale(1 / std::sqrt(float(at.size))), query(rows, width), key(columns, width), value(columns, width),
+          across(width, columns), weights(rows, columns), found(rows, width) {}
+
+    void read(const number *q, const number *k, const number *v, Count sentence, Count head) {
+        const Count place = head * at.size, from = sentence * at.sources * at.memory_stride + place;
+        query.read(q + sentence * at.targets * at.query_stride + place, at.query_stride, at.targets, at.size,
+                   at.query_bias + place);
+        key.read(k + from, at.memory_stride, at.sources, at.size, at.key_bias + place);
+        value.read(v + from, at.memory_stride, at.sources, at.size, at.value_bias + place);
+        across.transpose(key);
+        multiply(query[0], across[0], weights[0], rows, width, columns);
+    }
+
+    // Scores to weights; what a position does not see weighs nothing.
+    void soften(Count sentence) {
+        for (Count row = 0; row < rows; row++) {
+            float *w = weights[row];
+            const Count seen = row < at.targets ? at.seen(sentence, row) : 0;
+            float highest = -INFINITY, sum = 0;
+#pragma omp simd reduction(max : highest)
+            for (Count i = 0; i < seen; i++) highest = w[i] > highest ? w[i] : highest;
+#pragma omp simd reduction(+ : sum)
+            for (Count i = 0; i < seen; i++) {
+                w[i] = exponential((w[i] - highest) * scale);
+                sum += w[i];
+            }
+            const float share = 1 / sum;
+            for (Count i = 0; i < seen; i++) w[i] *= share;
+            for (Count i = seen; i < columns; i++) w[i] = 0;
+        }
+    }
+
+    static void forward(const Heads &at, const number *q, const number *k, const number *v, number *out) {
+#pragma omp parallel
+        {
+            Attention own(at);
+            for (Part part(at.sentences * at.heads); part.begin < part.end; part.begin++) {
+                const Count sentence = part.begin / at.heads, head = part.begin % at.heads;
+                const Count joined = at.heads * at.size;
+                own.read(q, k, v, sentence, head);
+                own.soften(sentence);
+                multiply(own.weights[0], own.value[0], own.found[0], own.rows, own.columns, own.width);
+                own.found.write(out + sentence * at.targets * joined + head * at.size, joined, at.targets, at.size);
+            }
+        }
+    }
+
+    // The gradients of the three biases lie one behind the other in `by_biases`.
+    static void backward(const Heads &at, const number *q, const number *k, const number *v, const number *by_out,
+                         number *by_q, number *by_k, number *by_v, float *by_biases) {
+        Sums all(3 * at.heads * at.size);
+#pragma omp parallel
+        {
+            Attention own(at);
+            float *sums = all.own();
+            Scratch by_found(own.rows, own.width), by_weights(own.rows, own.columns), turned(own.columns, own.rows),
+                to_memory(own.columns, own.width);
+            for (Part part(at.sentences * at.heads); part.begin < part.end; part.begin++) {
+                const Count sentence = part.begin / at.heads, head = part.begin % at.heads;
+                const Count joined = at.heads * at.size, place = head * at.size;
+                const Count to_query = sentence * at.targets * at.query_stride + place;
+                const Count to_key = sentence * at.sources * at.memory_stride + place;
+                own.read(q, k, v, sentence, head);
+                own.soften(sentence);
+                by_found.read(by_out + sentence * at.targets * joined + head * at.size, joined, at.targets, at.size);
+                turned.transpose(own.weights);
+                multiply(turned[0], by_found[0], to_memory[0], own.columns, own.rows, own.width);
+                to_memory.write(by_v + to_key, at.memory_stride, at.sources, at.size, sums + 2 * joined + place);
+                own.across.transpose(own.value);
+                multiply(by_found[0], own.across[0], by_weights[0], own.rows, own.width, own.columns);
+                for (Count row = 0; row < own.rows; row++) {
+                    const float *w = own.weights[row];
+                    float *by = by_weights[row], level = 0;
+#pragma omp simd reduction(+ : level)
+                    for (Count i = 0; i < own.columns; i++) level += w[i] * by[i];
+#pragma omp simd
+                    for (Count i = 0; i < own.columns; i++) by[i] = w[i] * (by[i] - level) * own.scale;
+                }
+                multiply(by_weights[0], own.key[0], own.found[0], own.rows, own.columns, own.width);
+                own.found.write(by_q + to_query, at.query_stride, at.targets, at.size, sums + place);
+                turned.transpose(by_weights);
+                multiply(turned[0], own.query[0], to_memory[0], own.columns, own.rows, own.width);
+                to_memory.write(by_k + to_key, at.memory_stride, at.sources, at.size, sums + joined + place);
+            }
+        }
+        all.write(by_biases);
+    }
+};

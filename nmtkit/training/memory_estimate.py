@@ -1,0 +1,172 @@
+"""How much memory training takes on each device, part by part, by formula: nothing is built or computed for it.
+
+All sizes are bytes. What a model keeps between the way forth and the way back is its own matter
+(`ModelSection.activations`); the rest is the same for all of them. **P** parameters, **N** predictions, **V** entries
+of the target vocabulary, **D** width, **n** bytes of an element in the format of products, **R** processes.
+"""
+
+import math
+from typing import NamedTuple
+
+from nmtkit.models.activations import FLOAT, Activations, Way
+from nmtkit.models.loss import ELEMENTS, SLICE
+
+MOMENTS = 2
+"""Numbers that Adam keeps of each parameter: means of its gradients and of their squares."""
+
+BASE = {"cpu": 390 * 10**6, "cuda": 600 * 10**6}
+"""What is there before the model: on a CPU the process, with PyTorch and the kernels loaded and used once (measured:
+`tests/benchmarks/plan_memory.py`); on a GPU the CUDA context, the code of its kernels and the work space of cuBLAS
+(not measured)."""
+
+COMPILED, COMPILED_KEPT, HOLES = 660_000, 1_024, 1.5
+"""On a CPU oneDNN compiles each bf16 product for the very shape it has and keeps the last 1,024: bytes of one, how many,
+and what is taken in the end, when others have taken their places again and again, over what they would fill by
+themselves. Measured with PyTorch 2.13 on an AMD EPYC: 183 products 109 MiB, 657 435 MiB; behind 600 updates 940 MiB,
+behind 1,800 updates 1,030 MiB. Of float32 products nothing is kept."""
+
+LOSS_PRODUCTS = 3
+"""Scores, and what goes back from them to both of what they were made of."""
+
+SLACK = {"cpu": 0.05, "cuda": 0.10}
+"""Which part of what comes and goes an allocator cannot use again, since tensors differ in size: on a CPU glibc's
+(measured as above), on a GPU PyTorch's, which rounds up and keeps blocks (not measured)."""
+
+
+class ModelSizes(NamedTuple):
+    """What a model has, in elements."""
+
+    parameters: int
+    trained: int
+    """Parameters that are not frozen."""
+    rounded: int
+    """In matrices of which a copy in the format of products is held."""
+    waiting: int
+    """In the output matrix, V × D, where it is an embedding too, whose gradient comes last; else 0."""
+    layer: int
+    """Parameters of its largest layer."""
+    rest: int
+    """Parameters outside of layers, embeddings mostly."""
+
+
+class Sharing(NamedTuple):
+    """How the work of an update lies on the processes of a training."""
+
+    processes: int = 1
+    sharded: bool = False
+    """Whether each process holds a part of the model and not a copy of it."""
+    several: bool = True
+    """Whether some process computes more than one tensor in an update, so that gradients wait for others."""
+    tensors: float = math.inf
+    """How many tensors a process computes in all."""
+
+
+class Memory(NamedTuple):
+    """Bytes on each device, by part; what is not there at the same time counts as negative."""
+
+    parts: dict[str, int]
+
+    @property
+    def together(self) -> int:
+        """What is taken at most."""
+        return sum(self.parts.values())
+
+
+class Moment(NamedTuple):
+    """The tensor that takes most: what layers keep of it, and the loss of its predictions."""
+
+    activations: Activations
+    loss: int
+    """As `loss_memory` returns it."""
+
+
+def device_memory(sizes: ModelSizes, moment: Moment, sharing: Sharing, way: Way) -> Memory:
+    """Return what training takes on each device at most.
+
+    That is at the loss of the largest tensor or right behind it: then weights and their copies in the format of
+    products, Adam's moments, all activations and the gradients of the tensors before are there. Of an update of one
+    tensor, on a single device, gradients come as activations go: the larger of the two counts. Buffers of gradients
+    that processes sum together are always there.
+    """
+    device = "cuda" if way.cuda else "cpu"
+    weights, shares = FLOAT * sizes.parameters, sharing.processes if sharing.sharded else 1
+    kept, behind = moment.activations.kept, max(moment.loss, _behind(sizes, moment.activations))
+    gradients = gradient_memory(sizes, sharing)
+    parts = {
+        "weights": weights // shares,
+        "copies in the format of products": 0 if way.number == FLOAT else way.number * sizes.rounded,
+        "gradients": gradients,
+        "optimizer": MOMENTS * FLOAT * sizes.trained // shares,
+    }
+    if sharing.sharded:
+        parts["layers gathered"] = gathered_memory(sizes)
+    parts |= {"activations": kept, "loss and the way back": behind}
+    alternating = sharing.processes == 1 and not sharing.several
+    if alternating:
+        parts["not at the same time"] = -min(gradients, kept + behind)
+    comes_and_goes = kept + behind + gradients * (sharing.processes == 1)
+    if alternating:
+        comes_and_goes -= min(gradients, kept + behind)
+    parts["allocator"] = round(SLACK[device] * comes_and_goes)
+    if not way.cuda and way.number != FLOAT:
+        parts["compiled products"] = compiled_memory(moment.activations.products + LOSS_PRODUCTS, sharing.tensors)
+    parts["base of the process"] = BASE[device]
+    return Memory(parts)
+
+
+def compiled_memory(products: int, tensors: float) -> int:
+    """Return what oneDNN keeps of products that are compiled for each tensor, which all differ in shape."""
+    return round(COMPILED * min(products * tensors, COMPILED_KEPT * HOLES))
+
+
+def _behind(sizes: ModelSizes, activations: Activations) -> int:
+    """Return what the first layer on the way back takes besides, while the gradient of the output matrix may wait."""
+    return activations.work + FLOAT * sizes.waiting
+
+
+def loss_memory(predictions: int, vocabulary: int, width: int, way: Way) -> int:
+    """Return what the loss of so many predictions takes beside what layers keep (`models.loss`).
+
+    On the way forth: what is predicted from and its gradient, 2 n N D; the gradient of the output matrix, 4 V D; a
+    chunk of at most `ELEMENTS` scores, n each. Beside them either `_logarithms` of scores or the product of scores and
+    inputs, n V D, unless that is added in place. On the way back both gradients are there twice, before and behind
+    their multiplication by what came from above.
+    """
+    matrix = vocabulary * width
+    inputs = 2 * way.number * predictions * width
+    rows = min(predictions, max(1, ELEMENTS // vocabulary))
+    product = 0 if way.number == FLOAT else way.number * matrix
+    forth = way.number * rows * vocabulary + max(_logarithms(rows, vocabulary, way), product) + FLOAT * matrix
+    return inputs + max(forth, 2 * FLOAT * matrix)
+
+
+def _logarithms(rows: int, vocabulary: int, way: Way) -> int:
+    """Return what the logarithms of probabilities take, which PyTorch needs in float32 and our kernel does not.
+
+    On a CPU they are computed slice by slice, the last slice being there still when the next is made; scores in another
+    format are turned into float32 first.
+    """
+    if way.kernels:
+        return 0
+    slice_rows = rows if way.cuda else min(rows, max(1, SLICE // vocabulary))
+    times = 1 if way.number == FLOAT else 2
+    next_rows = min(slice_rows, rows - slice_rows)
+    return FLOAT * vocabulary * max(times * slice_rows, slice_rows + times * next_rows)
+
+
+def gradient_memory(sizes: ModelSizes, sharing: Sharing) -> int:
+    """Return what gradients take: 4 P.
+
+    Sharded, they are whole while tensors are accumulated and shared out behind the last one; of a single tensor, a
+    layer at a time is whole.
+    """
+    whole = FLOAT * sizes.trained
+    if not sharing.sharded:
+        return whole
+    share = whole // sharing.processes
+    return share + (whole if sharing.several else FLOAT * (sizes.layer + sizes.rest))
+
+
+def gathered_memory(sizes: ModelSizes) -> int:
+    """Return what gathered weights take: all outside of layers, the layer at hand, and the one that comes next."""
+    return FLOAT * (sizes.rest + 2 * sizes.layer)
