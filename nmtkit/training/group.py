@@ -137,6 +137,9 @@ class ProcessGroup(Group):
             )  # fmt: skip
             # A connection of its own, since a store serves one thread at a time.
             own = TCPStore(membership.address, membership.port, None, False, timedelta(seconds=timeout))
+            beats = PrefixStore(f"watchdog {start}", own)
+            self.watchdog = Watchdog(beats, self.rank, self.ranks, timeout, exchanges=_counter(device))
+            self.watchdog.introduce()
             dist.monitored_barrier(timeout=JOINING)
         except (RuntimeError, ValueError) as error:
             raise NmtkitError(
@@ -146,9 +149,6 @@ class ProcessGroup(Group):
             ) from error
         self._device = device
         self._store = store  # which lives as long as rank 0 does
-        self.watchdog = Watchdog(
-            PrefixStore(f"watchdog {start}", own), self.rank, self.ranks, timeout, exchanges=_counter(device)
-        )
         self.watchdog.start()
 
     def add(self, *numbers: float) -> list[float]:

@@ -16,10 +16,11 @@ from torch.profiler import record_function
 SCOPE = "nmtkit: "
 """What the name of each announced part begins with."""
 
-EMBEDDINGS, NORMS, OUTPUT, BETWEEN = (
+EMBEDDINGS, NORMS, OUTPUT, LAYERS, BETWEEN = (
     "embeddings",
     "norms, residuals, dropout",
     "output layer and loss",
+    "layers, compiled",
     "between the parts",
 )
 
@@ -29,12 +30,15 @@ OWN_METHODS = {"_embed": EMBEDDINGS, "_output": OUTPUT, "forward": OUTPUT}
 
 @contextmanager
 def announced(model: nn.Module) -> Iterator[None]:
-    """Let a model announce its parts to the profiler as they compute."""
+    """Let a model announce its parts to the profiler as they compute; layers that are compiled have no parts."""
     wrapped: list[tuple[nn.Module, str]] = []
+    compiled = getattr(model, "compiled", None) is not None
     try:
         for path, module in model.named_modules():
+            if compiled and any(name.isdecimal() for name in path.split(".")):
+                continue  # they would be compiled anew
             for name in methods(type(module)):
-                part = part_of(path, name)
+                part = LAYERS if compiled and name == "through" else part_of(path, name)
                 if part is not None:
                     vars(module)[name] = _announcing(SCOPE + part, getattr(module, name))
                     wrapped.append((module, name))

@@ -99,8 +99,18 @@ class Watchdog:
         self._hurry, self._stopped = threading.Event(), threading.Event()
         self._threads = [threading.Thread(target=work, daemon=True) for work in (self._talk, self._watch)]
 
+    def introduce(self) -> None:
+        """Tell the others of this process, before they listen. Raises RuntimeError where the store is gone."""
+        self._number += 1
+        heard = bool(self._heard[0][0].ended)
+        own = Beat(self._number, self._moves, self._exchanges(), self._update, self._where, self._word, heard)
+        self._take_in(self._rank, own)
+        self._store.set(f"beat {self._rank}", own.written())
+
     def start(self) -> None:
-        """Begin to beat and to watch."""
+        """Begin to beat and to watch; silence counts from here on."""
+        self._moved_at = self._answered_at = now = time.monotonic()
+        self._heard = {rank: (beat, now) for rank, (beat, _) in self._heard.items()}
         for thread in self._threads:
             thread.start()
 
@@ -179,11 +189,7 @@ class Watchdog:
             beat = Beat.read(self._store.get(key))
             self._take_in(rank, beat)
             self._answered_at = time.monotonic()
-        self._number += 1
-        heard = bool(self._heard[0][0].ended)
-        own = Beat(self._number, self._moves, self._exchanges(), self._update, self._where, self._word, heard)
-        self._take_in(self._rank, own)
-        self._store.set(f"beat {self._rank}", own.written())
+        self.introduce()
 
     def _take_in(self, rank: int, beat: Beat) -> None:
         before, now = self._heard[rank][0], time.monotonic()

@@ -1,10 +1,13 @@
 """Scopes: the parts of every architecture, and that nothing of them stays behind."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from toy.models import VARIANTS, build, random_batch
 
-from nmtkit.training.scopes import BETWEEN, EMBEDDINGS, NORMS, OUTPUT, SCOPE, announced, part_of
+from nmtkit.training.scopes import BETWEEN, EMBEDDINGS, LAYERS, NORMS, OUTPUT, SCOPE, announced, part_of
 
 LENGTHS = [(3, 5), (7, 2), (1, 1)]
 
@@ -31,9 +34,10 @@ RNN = COMMON | {
 }
 
 
-def parts_announced(variant: str) -> set[str]:
+def parts_announced(variant: str, compiled: Callable[..., Any] | None = None) -> set[str]:
     """Return the parts that a profiler hears of."""
     model, batch = build(VARIANTS[variant]).train(), random_batch(LENGTHS)
+    model.compiled = compiled
     with announced(model), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         model(batch, 0.1).total.backward()
     return {event.name.removeprefix(SCOPE) for event in profiler.events() if event.name.startswith(SCOPE)}
@@ -44,6 +48,14 @@ def test_the_parts_of_each_architecture_have_names(variant: str) -> None:
     kind = VARIANTS[variant].kind
     assert kind in ("transformer", "rnn"), "name its parts here"
     assert parts_announced(variant) == {"transformer": TRANSFORMER, "rnn": RNN}[kind]
+
+
+def test_compiled_layers_are_one_part_and_stay_as_they_were_compiled() -> None:
+    def call(layer: torch.nn.Module, *inputs: Any) -> Any:
+        assert not [name for module in layer.modules() for name in vars(module) if name == "forward"]
+        return layer(*inputs)
+
+    assert parts_announced("transformer", call) == COMMON | {LAYERS}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +17,10 @@ from nmtkit.data.batch import Batch, Part
 from nmtkit.data.position import Position
 from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.models.base import Loss, Model
+from nmtkit.training.checkpoints import checkpoint_folders, read_state, save_checkpoint
 from nmtkit.training.engine import tensor_seed
+from nmtkit.training.state import TrainingState
+from nmtkit.training.trainer import Trainer
 
 
 def gradients(model: Model) -> dict[str, Tensor]:
@@ -166,6 +170,16 @@ def test_ten_such_updates_in_a_row_end_training(tmp_path: Path) -> None:
         trainer.train()
 
 
+def joining(trainer: Trainer) -> Callable[[], None]:
+    """Return what waits for the thread of a checkpoint, but takes in nothing of it."""
+
+    def join() -> None:
+        assert trainer.writer._thread is not None
+        trainer.writer._thread.join()
+
+    return join
+
+
 def test_a_checkpoint_that_cannot_be_written_ends_training_soon(tmp_path: Path) -> None:
     """Not at the next one, which may be hours away."""
     config = train_config(stop={"updates": 5_000}, checkpoints={"every": 1_000, "average": 0})
@@ -176,7 +190,7 @@ def test_a_checkpoint_that_cannot_be_written_ends_training_soon(tmp_path: Path) 
 
     with (
         patch("nmtkit.training.checkpoint_writer.save_checkpoint", ends),
-        patch.object(trainer.pace, "checkpoint_begun", lambda: trainer.writer._thread.join()),
+        patch.object(trainer.pace, "checkpoint_begun", joining(trainer)),
         pytest.raises(CheckpointError, match="no room"),
     ):
         trainer.train()
@@ -184,12 +198,21 @@ def test_a_checkpoint_that_cannot_be_written_ends_training_soon(tmp_path: Path) 
 
 
 def test_what_a_checkpoint_took_is_known_at_the_next_update(tmp_path: Path) -> None:
-    """It plans the end of a training by the clock; what was known before stays until then."""
+    """It plans the end of a training by the clock; what an earlier process knew stands until then."""
     config = train_config(stop={"updates": 4}, checkpoints={"every": 2, "average": 0})
     trainer = make_trainer(tmp_path, config, random_pairs(60), state=TrainingState(checkpoint_seconds=77.0))
-    with patch.object(CheckpointWriter, "seconds", property(lambda writer: 77.0 if writer._thread is None else 5.0)):
+    now = [100.0]
+
+    def slowly(*arguments: Any, **named: Any) -> Path:
+        now[0] += 5
+        return save_checkpoint(*arguments, **named)
+
+    with (
+        patch("nmtkit.training.checkpoint_writer.monotonic", lambda: now[0]),
+        patch("nmtkit.training.checkpoint_writer.save_checkpoint", slowly),
+        patch.object(trainer.pace, "checkpoint_begun", joining(trainer)),
+    ):
         trainer.train()
-    assert trainer.state.checkpoint_seconds == 5.0
     states = [read_state(folder).state for folder in checkpoint_folders(trainer.place.run.checkpoints)]
     assert [state.checkpoint_seconds for state in states] == [77.0, 5.0]
 

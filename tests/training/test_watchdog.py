@@ -83,6 +83,16 @@ def test_one_that_is_silent_is_named_with_its_last_update(kennel):
         assert f"has not answered for {TIMEOUT:g} seconds; its last update was 57." in message
 
 
+def test_time_counts_once_all_have_joined(kennel):
+    """The last of them may have been long in coming."""
+    for dog in kennel.dogs:
+        dog.introduce()
+    time.sleep(1.5 * TIMEOUT)
+    kennel.start()
+    kennel.work(TIMEOUT / 2)
+    assert not kennel.said
+
+
 def test_nobody_is_behind_the_last_exchange(kennel):
     """Though what was heard last of the lost process may be a second old."""
     kennel.dogs[1].moved(57)
