@@ -4,7 +4,9 @@ Models are built without memory (on PyTorch's device "meta"), so one for many GP
 """
 
 import math
+import os
 import sys
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -26,7 +28,17 @@ from nmtkit.run_folder import RunFolder
 from nmtkit.training.checkpoints import checkpoint_folders
 from nmtkit.training.freezing import freeze
 from nmtkit.training.membership import Membership
-from nmtkit.training.memory_estimate import Memory, ModelSizes, Moment, Sharing, device_memory, loss_memory
+from nmtkit.training.memory import THRESHOLD
+from nmtkit.training.memory_estimate import (
+    Allocator,
+    Memory,
+    ModelSizes,
+    Moment,
+    Sharing,
+    checkpoint_copy,
+    device_memory,
+    loss_memory,
+)
 from nmtkit.training.outlook import checkpoint_disk, ending
 from nmtkit.training.precision import Precision, choose
 from nmtkit.training.settings import TrainConfig
@@ -124,6 +136,7 @@ def facts(config: Config, run: RunFolder, log: Log, given: Given) -> dict[str, A
             for name, sharing in ways.items()
         },
         "checkpoints": checkpoint_disk(train.checkpoints, sizes.parameters, sizes.trained)._asdict(),
+        "checkpoint_copy": checkpoint_copy(sizes, ways.get(train.parallel, ways["replicate"])),
         "training": length,
     }
 
@@ -171,8 +184,15 @@ def largest_memory(
     for shape in update.largest:
         loss = loss_memory(shape.target_positions, target_vocabulary, config.width, way)
         moment = Moment(config.activations(shape, way), loss)
-        found.append((device_memory(sizes, moment, sharing, way), shape))
+        found.append((device_memory(sizes, moment, sharing, way, allocator_of(way, os.environ)), shape))
     return max(found, key=lambda each: each[0].together)
+
+
+def allocator_of(way: Way, environ: Mapping[str, str]) -> Allocator:
+    """Return how training will get memory for tensors."""
+    if way.cuda:
+        return "cuda"
+    return "mappings" if THRESHOLD in environ else "heap"
 
 
 def _memory_to_json(memory: Memory, shape: Shape) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """The writer of checkpoints: training stops for as long as a copy in memory takes, the disk is left to a thread.
 
-Measured on two cores, PLACEHOLDER
+Measured on two cores that training kept busy, 49 million parameters (590 MB): the copy takes 0.05 s, and over the 0.7
+to 1.1 s that writing takes updates lose 0.4 s, which is nothing beside the 1,000 updates of 1.9 s in between
+(`tests/benchmarks/checkpoint_writing.py`).
 """
 
 import threading

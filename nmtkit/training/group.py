@@ -80,7 +80,7 @@ class Group:
     def leave(self, error: BaseException | None = None) -> None:
         """Part with the others, with the error that ends this process, if one does.
 
-        Raises AlreadySaid where the leading process ends with the same error.
+        Raises AlreadySaid where the leading process reports it.
         """
 
 
@@ -199,7 +199,7 @@ class ProcessGroup(Group):
     def leave(self, error: BaseException | None = None) -> None:
         """Part with the others, with the error that ends this process, if one does.
 
-        Raises AlreadySaid where the leading process ends with the same error.
+        Raises AlreadySaid where the leading process reports it.
         """
         try:
             said = self.watchdog.part("" if error is None else _why(error))

@@ -1,7 +1,11 @@
 """Memory: ask the C library to keep what training frees, since the next update needs the same again."""
 
 import ctypes
+import os
 import sys
+
+THRESHOLD = "MALLOC_MMAP_THRESHOLD_"
+"""The variable by which a user tells glibc from which size on a block is a mapping of its own; it has the last word."""
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 """Names and numbers of glibc's malloc.h."""
@@ -12,9 +16,10 @@ def keep_freed_memory() -> bool:
 
     By default every large temporary is a mapping of its own, whose pages the kernel clears anew at each update. Once
     no block is a mapping and the heap never shrinks, they are cleared once. Measured: filling 120 MB that were freed
-    before takes a quarter of the time. Other C libraries are left as they are.
+    before takes a quarter of the time. The heap has holes, though, and may grow to twice what tensors fill. Other C
+    libraries are left as they are, and glibc where the environment has `THRESHOLD`.
     """
-    if not sys.platform.startswith("linux"):
+    if not sys.platform.startswith("linux") or THRESHOLD in os.environ:
         return False
     library = ctypes.CDLL(None)
     if not (hasattr(library, "gnu_get_libc_version") and hasattr(library, "mallopt")):

@@ -6,7 +6,7 @@ of the target vocabulary, **D** width, **n** bytes of an element in the format o
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nmtkit.models.activations import FLOAT, Activations, Way
 from nmtkit.models.loss import ELEMENTS, SLICE
@@ -20,17 +20,21 @@ BASE = {"cpu": 390 * 10**6, "cuda": 600 * 10**6}
 (not measured)."""
 
 COMPILED, COMPILED_KEPT, HOLES = 660_000, 1_024, 1.5
-"""On a CPU oneDNN compiles each bf16 product for the very shape it has and keeps the last 1,024: bytes of one, how many,
-and what is taken in the end, when others have taken their places again and again, over what they would fill by
+"""On a CPU oneDNN compiles each bf16 product for the very shape it has and keeps the last 1,024: bytes of one, how
+many, and what is taken in the end, when others have taken their places again and again, over what they would fill by
 themselves. Measured with PyTorch 2.13 on an AMD EPYC: 183 products 109 MiB, 657 435 MiB; behind 600 updates 940 MiB,
 behind 1,800 updates 1,030 MiB. Of float32 products nothing is kept."""
 
 LOSS_PRODUCTS = 3
 """Scores, and what goes back from them to both of what they were made of."""
 
-SLACK = {"cpu": 0.05, "cuda": 0.10}
-"""Which part of what comes and goes an allocator cannot use again, since tensors differ in size: on a CPU glibc's
-(measured as above), on a GPU PyTorch's, which rounds up and keeps blocks (not measured)."""
+Allocator = Literal["heap", "mappings", "cuda"]
+"""How memory is got for tensors: from glibc's heap, as training on a CPU does (`training.memory`); by mappings of their
+own, which go back to the system; or from PyTorch's allocator for GPUs."""
+
+SLACK: dict[Allocator, float] = {"heap": 0.5, "mappings": 0.02, "cuda": 0.10}
+"""Which part of what comes and goes the allocator cannot use again, since tensors differ in size. The first two were
+measured (`tests/benchmarks/plan_memory.py`), the heap's with a wide spread; that of GPUs was not."""
 
 
 class ModelSizes(NamedTuple):
@@ -80,38 +84,45 @@ class Moment(NamedTuple):
     """As `loss_memory` returns it."""
 
 
-def device_memory(sizes: ModelSizes, moment: Moment, sharing: Sharing, way: Way) -> Memory:
+def device_memory(sizes: ModelSizes, moment: Moment, sharing: Sharing, way: Way, allocator: Allocator) -> Memory:
     """Return what training takes on each device at most.
 
     That is at the loss of the largest tensor or right behind it: then weights and their copies in the format of
-    products, Adam's moments, all activations and the gradients of the tensors before are there. Of an update of one
-    tensor, on a single device, gradients come as activations go: the larger of the two counts. Buffers of gradients
-    that processes sum together are always there.
+    products, Adam's moments, all activations and the gradients of the tensors before are there, and on a CPU the copy
+    of the latest checkpoint. Of an update of one tensor, on a single device, gradients come as activations go: the
+    larger of the two counts. Buffers of gradients that processes sum together are always there.
     """
-    device = "cuda" if way.cuda else "cpu"
     weights, shares = FLOAT * sizes.parameters, sharing.processes if sharing.sharded else 1
     kept, behind = moment.activations.kept, max(moment.loss, _behind(sizes, moment.activations))
     gradients = gradient_memory(sizes, sharing)
+    apart = min(gradients, kept + behind) if sharing.processes == 1 and not sharing.several else 0
     parts = {
         "weights": weights // shares,
-        "copies in the format of products": 0 if way.number == FLOAT else way.number * sizes.rounded,
+        "rounded weights": 0 if way.number == FLOAT else way.number * sizes.rounded,
         "gradients": gradients,
         "optimizer": MOMENTS * FLOAT * sizes.trained // shares,
+        "gathered layers": gathered_memory(sizes) if sharing.sharded else 0,
+        "activations": kept,
+        "loss and way back": behind,
+        "not at the same time": -apart,
+        "allocator": round(SLACK[allocator] * (kept + behind - apart + gradients * (sharing.processes == 1))),
+        "base": BASE["cuda" if way.cuda else "cpu"],
     }
-    if sharing.sharded:
-        parts["layers gathered"] = gathered_memory(sizes)
-    parts |= {"activations": kept, "loss and the way back": behind}
-    alternating = sharing.processes == 1 and not sharing.several
-    if alternating:
-        parts["not at the same time"] = -min(gradients, kept + behind)
-    comes_and_goes = kept + behind + gradients * (sharing.processes == 1)
-    if alternating:
-        comes_and_goes -= min(gradients, kept + behind)
-    parts["allocator"] = round(SLACK[device] * comes_and_goes)
-    if not way.cuda and way.number != FLOAT:
-        parts["compiled products"] = compiled_memory(moment.activations.products + LOSS_PRODUCTS, sharing.tensors)
-    parts["base of the process"] = BASE[device]
-    return Memory(parts)
+    if not way.cuda:
+        parts["copy of a checkpoint"] = checkpoint_copy(sizes, sharing)
+        if way.number != FLOAT:
+            products = moment.activations.products + LOSS_PRODUCTS
+            parts["compiled products"] = compiled_memory(products, sharing.tensors)
+    return Memory({part: size for part, size in parts.items() if size})
+
+
+def checkpoint_copy(sizes: ModelSizes, sharing: Sharing) -> int:
+    """Return what the leading process takes of the machine's memory to write a checkpoint while training goes on.
+
+    Weights and moments, once; twice where they are gathered from all processes.
+    """
+    copy = FLOAT * (sizes.parameters + MOMENTS * sizes.trained)
+    return 2 * copy if sharing.sharded else copy
 
 
 def compiled_memory(products: int, tensors: float) -> int:

@@ -72,25 +72,28 @@ class Disk(NamedTuple):
     """Of one checkpoint."""
     optimizer: int
     """Of one checkpoint that training can go on from, besides."""
+    training: int
+    """Of all there is while training goes well and one more is written."""
     most: int
-    """Of all there is at any time, while one is written."""
+    """The same while it does not, in its first updates, or where it was interrupted."""
     finished: int
-    """Of what may be left in the end, the average included."""
+    """Of what is left in the end, the average included."""
 
 
 def checkpoint_disk(config: CheckpointConfig, parameters: int, trained: int) -> Disk:
     """Return what checkpoints of a model with so many parameters, `trained` of them not frozen, take on the disk.
 
-    Kept are the newest `keep_last` regular ones, the `keep_best`, and the newest where a signal wrote it, `RESUMABLE`
-    of them with the optimizer's tensors. Until the end there is also one to go back to from a divergence, with the
-    optimizer's tensors, and all that are newer have them. One more is there while it is written, since only then others
-    are deleted; in the end, or where a finished training goes on, the average, and while it is replaced another.
+    Kept are the newest `keep_last` regular ones, the `keep_best` and, until training ends, the newest of all and one to
+    go back to; from that one on, `RESUMABLE` of them at least, with the optimizer's tensors (`checkpoints.prune`). It
+    lies `WINDOW` updates back while all is well, else anywhere. One more is there while it is written; in the end, or
+    where a finished training goes on, the average, and while it is replaced another.
     """
     weights, optimizer = FLOAT * parameters, MOMENTS * FLOAT * trained
-    kept = config.keep_last + config.keep_best + 1
     average = weights if config.average else 0
-    resumable = max(RESUMABLE + 1, WINDOW // config.every + 2)
-    writing = (kept + 2) * weights + min(kept + 2, resumable + 1) * optimizer + average
-    averaging = kept * weights + RESUMABLE * optimizer + 2 * average
-    finished = kept * weights + RESUMABLE * optimizer + average
-    return Disk(weights, optimizer, max(writing, averaging), finished)
+    chosen = config.keep_last + config.keep_best
+    resumable = min(max(RESUMABLE, WINDOW // config.every + 2), chosen + 1)
+    well = (chosen + 1 + 1) * weights + (resumable + 1) * optimizer
+    not_well = (chosen + 2 + 1) * (weights + optimizer) + average
+    averaging = (chosen + 1) * weights + RESUMABLE * optimizer + 2 * average
+    finished = chosen * weights + RESUMABLE * optimizer + average
+    return Disk(weights, optimizer, well, max(not_well, averaging), finished)

@@ -22,7 +22,7 @@ PROCESSES_A_SECOND = 64
 SECONDS_TO_BLAME = 8.0
 """How long to look for the process that broke an exchange: a few beats."""
 SECONDS_TO_LEAVE = 3.0
-"""How long to wait for the leading process to say why it ends."""
+"""How long to wait for a sign of the leading process, or in that for all the others to learn why it ends."""
 SECONDS_TO_STOP = 1.0
 """How long to wait for a store that may never answer."""
 SECONDS_TO_TALK = 0.1
@@ -129,18 +129,21 @@ class Watchdog:
         """Leave the others a word: why this process ends, or nothing where all is well; it is watched until `stop`.
 
         With an error, waits some seconds for the others to learn of it. Returns whether the leading process is known to
-        end with one, which it then reports.
+        be alive: it reports an error of its own, or this one, when it comes to wait for this process.
         """
         self._word = error
         if not error:
             return False
         self._speaks.set()
-        until = time.monotonic() + max(SECONDS_TO_LEAVE, 2 * self._between)
+        known = self._heard[0][0].number
+        until = time.monotonic() + max(SECONDS_TO_LEAVE, 3 * self._between)
         while not self._gone and time.monotonic() < until:
             self._hurry.set()
-            if self._rank and self._heard[0][0].ended:
+            first, silent = self._heard[0][0], self._silent(3 * self._between)
+            # The next beat may be from before it died.
+            if self._rank and (first.ended or first.number > known + 1):
                 return True
-            if not self._rank and all(beat.heard for rank, (beat, _) in self._heard.items() if rank):
+            if not self._rank and all(beat.heard or rank in silent for rank, (beat, _) in self._heard.items() if rank):
                 break
             time.sleep(SECONDS_TO_TALK / 2)
         return False
@@ -218,9 +221,9 @@ class Watchdog:
         silent = [rank for rank in self._silent(self._timeout) if self._heard[rank][0].ended is None]
         if silent:
             return self._lost(silent, f"has not answered for {self._timeout:g} seconds")
-        if now - self._moved_at > self._timeout:
-            return self._held_up()
-        return ""
+        # Whoever is not heard of any more may have got on: silence will tell.
+        fresh = now - self._answered_at < 3 * self._between and not self._silent(3 * self._between)
+        return self._held_up() if fresh and now - self._moved_at > self._timeout else ""
 
     def _held_up(self) -> str:
         """Return who keeps the others waiting."""

@@ -10,8 +10,8 @@ from nmtkit.commands.launched import environments
 from nmtkit.training.checkpoints import checkpoint_folders
 
 WATCHDOG = "nmtkit.training.watchdog"
-SOON = (f"{WATCHDOG}:SECONDS_BETWEEN=0.2", f"{WATCHDOG}:SECONDS_TO_LEAVE=0.5")
-"""Constants by which processes learn of each other's end in a moment."""
+SOON = (f"{WATCHDOG}:SECONDS_BETWEEN=0.2",)
+"""A constant by which processes learn of each other's end in a moment."""
 
 Strikes = Mapping[int, Sequence[str]]
 """What strikes whom, by rank, as `strike` returns it."""

@@ -60,7 +60,7 @@ def assert_told(said: str, name: str, rank: int, update: str) -> None:
     """One line says who is lost, by what, and behind which update."""
     told = re.findall(f"^(?:rank \\d+: )?{LOST.format(rank=rank, how=HOW[name], update=update)}", said, re.MULTILINE)
     assert told, said
-    assert "Traceback" not in said
+    assert "internal error" not in said  # nor a traceback, but for those of torchrun
 
 
 @pytest.mark.parametrize(("name", "rank", "when"), [marked(case) for case in CASES])
@@ -79,7 +79,7 @@ def test_the_other_names_who_is_lost(
 
 SHARDED = {
     "in a layer": Moment("before", "nmtkit.models.transformer.network:DecoderLayer.forward", 9),
-    "before the way back": Moment("after", "nmtkit.models.transformer.network:TransformerModel.forward", 7),
+    "before the way back": Moment("after", "nmtkit.models.transformer.network:Transformer.forward", 7),
     "translating": Moment("before", f"{BEAM}.__call__", 2),
 }
 
@@ -93,6 +93,7 @@ def test_a_lost_shard(prepared: Project, team: Forked, tmp_path: Path, name: str
     project = prepared.copy(tmp_path / "project")
     commands = [arguments(project, *ENDLESS, PARALLEL["shard"])] * 2
     ended = train(team, commands, {rank: strike(name, SHARDED[when])}, seconds=30 if name == "SIGKILL" else 3)
+    assert ended[rank].code in (1, -signal.SIGKILL), ended[rank].said
     assert ended[1 - rank].code == 1, ended[1 - rank].said
     assert_told(ended[1 - rank].said, name, rank, r"\d+")
 
@@ -104,7 +105,10 @@ def test_one_of_three(prepared: Project, team: Forked, tmp_path: Path, name: str
     project = prepared.copy(tmp_path / "project")
     moment = Moment("before", f"{TRAINER}:Trainer._update", 7)
     first, second, lost = train(
-        team, [arguments(project, *ENDLESS)] * 3, {2: strike(name, moment)}, seconds=30 if name == "SIGKILL" else 3
+        team,
+        [arguments(project, *ENDLESS)] * 3,
+        {2: strike(name, moment)},
+        seconds=30 if name == "SIGKILL" else 3,
     )
     assert (first.code, second.code) == (1, 1), first.said + second.said
     assert lost.code in (1, -signal.SIGKILL)

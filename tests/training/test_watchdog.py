@@ -50,7 +50,7 @@ class Kennel:
 
 @pytest.fixture(autouse=True)
 def in_haste(monkeypatch):
-    monkeypatch.setattr(watchdog, "SECONDS_TO_LEAVE", 0.4)
+    monkeypatch.setattr(watchdog, "SECONDS_TO_LEAVE", 0.5)
 
 
 @pytest.fixture
@@ -255,10 +255,25 @@ def test_the_leading_process_stays_until_all_know_that_it_ends(kennel):
     assert all(kennel.dogs[rank]._heard[0][0].ended == "this" for rank in (1, 2))
 
 
-@pytest.mark.parametrize(("other", "silent"), [("also this", True), ("", False)])
-def test_who_ends_after_the_leading_process_has_ended_with_an_error_is_silent(kennel, other, silent):
+@pytest.mark.parametrize("other", ["also this", ""])
+def test_who_ends_is_silent_where_the_leading_process_lives(kennel, other):
+    """It says what its own error is, or this one when it waits for the process that has ended."""
     kennel.start()
     leading = threading.Thread(target=kennel.dogs[0].part, args=(other,))
     leading.start()
-    assert kennel.dogs[1].part("this") is silent
+    assert kennel.dogs[1].part("this")
     leading.join()
+
+
+def test_who_ends_speaks_where_the_leading_process_is_silent(kennel):
+    for rank in range(3):
+        kennel.dogs[rank].introduce()
+    kennel.start(1, 2)
+    assert not kennel.dogs[1].part("this")
+
+
+def test_the_leading_process_does_not_wait_for_the_dead(kennel, monkeypatch):
+    monkeypatch.setattr(watchdog, "SECONDS_TO_LEAVE", 60)
+    kennel.dogs[2].introduce()
+    kennel.start(0, 1)
+    kennel.dogs[0].part("this")

@@ -5,8 +5,8 @@ one position and multiplied by 4 in the end. A direction of the encoder has half
 
 A recurrent layer of PyTorch over whole sequences keeps a copy of its input, I, and more. A GRU is computed position by
 position on a CPU and keeps what its weights made of the state, 3 h, the candidate, h, twice what a gate was multiplied
-with, 2 h, and the state, h. An LSTM is computed by oneDNN, which keeps a work space beside the output, h: the gates, 4 h,
-and room for states and their gradients, by measurement 5 h + 6 I (1 to 4 % more for what fills up its rows).
+with, 2 h, and the state, h. An LSTM is computed by oneDNN, which keeps a work space beside the output, h: the gates,
+4 h, and room for states and their gradients, by measurement 5 h + 6 I (1 to 4 % more for what fills up its rows).
 A step of our own keeps 7 D. GRU: what its weights made of the state, 3 D, two gates, candidate and state; LSTM: three
 gates, the candidate, the cell before and behind tanh, and the state.
 Additive attention keeps tanh(query + key) for each pair of positions, D S numbers a target position, which is most of
@@ -97,22 +97,26 @@ class _Formula:
         """Return what is kept where layers, attention and steps are recomputed: what they are given."""
         embedded = self.mask(self.source) + self.mask(self.target)
         encoder = self.config.encoder_layers * (self.source * self.width + self.mask(self.source))
-        states = 2 if self.config.cell == "lstm" else 1
-        layers, width = self.config.decoder_layers, self.width
+        return embedded + encoder + self.memory() + self.inputs_of_decoder() + self.mask(self.target) + self.ids()
+
+    def inputs_of_decoder(self) -> int:
+        """Return what the decoder is given, layer by layer or, with input feeding, step by step."""
+        layers, size = self.config.decoder_layers, self.target * self.width
         if self.config.input_feeding:
-            gates = 4 if self.config.cell == "lstm" else 3
-            decoder = self.target * width * (1 + gates + 1 + states * layers)
-        else:
-            decoder = layers * self.target * width + (layers - 1) * self.mask(self.target) + self.target * width
-        return embedded + encoder + self.memory() + decoder + self.mask(self.target) + self.ids()
+            states, gates = (2, 4) if self.config.cell == "lstm" else (1, 3)
+            return size * (1 + gates + 1 + states * layers)
+        return (layers + 1) * size + (layers - 1) * self.mask(self.target)
 
     def largest(self) -> int:
-        """Return what the largest of what is recomputed keeps."""
+        """Return what is there again of what is recomputed: a step, layer or attention of the decoder.
+
+        Or a layer of the encoder, when what the decoder was given is gone.
+        """
         if self.config.input_feeding:
             decoder = self.decoder() // max(1, self.shape.target)
         else:
             decoder = max(self.sequence(self.target, self.width, self.width), self.attention())
-        return max(self.encoder_layer(), decoder)
+        return max(decoder, self.encoder_layer() - self.inputs_of_decoder())
 
     def work(self) -> int:
         """Return what the way back takes besides at its beginning: the gradient of the attentional vectors, D twice.
