@@ -252,7 +252,7 @@ def _train(given: Given, run: RunFolder, start: Start, log: Log, group: Group) -
     if state.best is not None:
         log.info(f"best: {state.best.name} {state.best.value:.2f} at update {state.best_update:,}")
         if (run.average / WEIGHTS).exists() and find_weights(run, "auto", log.warn).parent != run.average:
-            log.info("the average of checkpoints is worse than that, so translate and score will take the best")
+            log.info("the average of checkpoints is worse, so translate and score will take the best")
 
 
 def _resegmenter(given: Given) -> Resegmenter | None:

@@ -24,8 +24,10 @@ from typing import Any
 
 from processes import Finished, end_when_told, run
 
-PAIRS, WORDS = 20_000, 12_000
-UPDATES = 3
+PAIRS, WORDS = 40_000, 12_000
+LENGTHS = 12, 24
+"""Words of the shortest and the longest sentence."""
+UPDATES = 6
 STOP = f"train.stop.updates={UPDATES}"
 
 CONFIG = """
@@ -119,7 +121,8 @@ class Project:
         draw = random.Random(1)
         words = ["".join(draw.choices("aeioustrnlmdkbpg", k=draw.randint(2, 9))) for _ in range(WORDS)]
         weights = [1 / (rank + 10) for rank in range(WORDS)]
-        lengths = [min(80, max(3, round(draw.lognormvariate(2.8, 0.6)))) for _ in range(PAIRS)]
+        # Many sentences of each length, so that tensors are full and the first updates are like all others.
+        lengths = [draw.randint(*LENGTHS) for _ in range(PAIRS)]
         for side in ("en", "de"):
             lines = (" ".join(draw.choices(words, weights, k=max(1, n + draw.randint(-2, 2)))) for n in lengths)
             text = "".join(f"{line}\n" for line in lines)

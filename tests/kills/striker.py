@@ -375,11 +375,12 @@ def arm(arguments: list[str]) -> tuple[Countdown, int, list[str]]:
             puts, arguments = [*puts, arguments[1]], arguments[2:]
     for setting in puts if armed else []:
         put(setting)
-    for name, moment, place, count in [*also, arguments[:4]]:
-        countdown = Countdown(name, int(count), options)
+    countdowns = []
+    for name, moment, place, count in [arguments[:4], *reversed(also)]:  # what is said first happens first
+        countdowns.append(Countdown(name, int(count), options))
         if armed:
-            MOMENTS[moment](countdown, place)
-    return countdown, int(count), arguments[4:]
+            MOMENTS[moment](countdowns[-1], place)
+    return countdowns[0], int(arguments[3]), arguments[4:]
 
 
 if __name__ == "__main__":
