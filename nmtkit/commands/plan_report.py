@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from nmtkit.commands.profile_report import PIPED_WIDTH
+from nmtkit.commands.profile_report import PIPED_WIDTH, table_of
 from nmtkit.log import counted, duration
 
 GPU_SIZES = (8, 11, 12, 16, 24, 32, 40, 48, 80, 96, 141, 192)
@@ -85,7 +85,7 @@ def _epoch(said: dict[str, Any]) -> str:
 
 def _parameters(said: dict[str, Any]) -> Table:
     whole = said["parameters"]
-    table = _table("parameters", "", "")
+    table = table_of("parameters", "", "")
     for part, count in said["parameters_by_part"].items():
         table.add_row(part, f"{count:,}", f"{count / whole:.1%}")
     table.add_row()
@@ -99,7 +99,7 @@ def _memory(said: dict[str, Any]) -> Table:
     """Return the table of memory: a column for each way in which processes can train a model."""
     ways = said["memory"]
     alone = len(ways) == 1
-    table = _table("GB of each device", *("" if alone else _titled(name, said["parallel"]) for name in ways))
+    table = table_of("GB of each device", *("" if alone else _titled(name, said["parallel"]) for name in ways))
     parts = dict.fromkeys(part for way in ways.values() for part in way["parts"])
     for part in parts:
         table.add_row(part, *(_gigabytes(way["parts"].get(part, 0)) for way in ways.values()))
@@ -179,14 +179,6 @@ def _grid(rows: dict[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, text in rows.items():
         table.add_row(name, text)
-    return table
-
-
-def _table(first: str, *numbers: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column(first, no_wrap=True)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 

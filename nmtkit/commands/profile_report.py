@@ -133,7 +133,7 @@ def _times(said: dict[str, Any]) -> Table:
         columns = [ms(part) for part in both] or ["", ""]
         table.add_row(name, *columns, ms(seconds), f"{seconds / whole:.1%}")
 
-    table = _table("part", "forward", "backward", "ms", "share")
+    table = table_of("part", "forward", "backward", "ms", "share")
     small = [0.0, 0.0]
     for part in said["parts"]:
         both = part["forward"], part["backward"]
@@ -157,7 +157,7 @@ def _times(said: dict[str, Any]) -> Table:
 def _most_expensive(said: dict[str, Any]) -> Table:
     whole = sum(said["phases"].values())
     ms = _milliseconds(whole)
-    table = _table("operator", "calls", "ms", "share", "GFLOP/s")
+    table = table_of("operator", "calls", "ms", "share", "GFLOP/s")
     table.add_column("shapes", overflow="fold")
     for one in said["operators"]:
         speed = one["flops_per_second"]
@@ -172,7 +172,8 @@ def _most_expensive(said: dict[str, Any]) -> Table:
     return table
 
 
-def _table(first: str, *numbers: str) -> Table:
+def table_of(first: str, *numbers: str) -> Table:
+    """Return a table with a column of names and others of numbers, by their heads."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(first, no_wrap=True)
     for name in numbers:

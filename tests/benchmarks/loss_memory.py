@@ -17,10 +17,9 @@ import resource
 import statistics
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-from processes import run
+from processes import resident, run
 
 WAYS = ("chunked", "unchunked")
 SMOOTHING = 0.1
@@ -76,11 +75,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "kernels": kernels is not None,
         "threads": torch.get_num_threads(),
     }
-
-
-def resident() -> float:
-    """Return the memory of this process as it is, in MiB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
 
 
 def main() -> None:

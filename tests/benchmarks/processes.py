@@ -42,6 +42,11 @@ class Finished(NamedTuple):
         return "\n".join([ending, *filter(None, said)])
 
 
+def resident() -> float:
+    """Return the memory of this process as it is, in MiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
+
+
 def end_when_told() -> None:
     """Let a SIGTERM end this process as Ctrl-C does, so that what it started ends too, in whatever process group."""
 
