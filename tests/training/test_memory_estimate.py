@@ -20,6 +20,7 @@ from nmtkit.models.transformer.settings import TransformerConfig
 from nmtkit.training.memory_estimate import (
     BASE,
     COMPILED,
+    NEW,
     Memory,
     ModelSizes,
     Moment,
@@ -144,7 +145,7 @@ def test_parts_on_a_processor() -> None:
         "allocator": round(0.02 * (50_000 + 9_000 + 3_200)),
         "base": BASE["cpu"],
         "copy of a checkpoint": 4_000 + 6_400,
-        "compiled products": 3 * 30 * COMPILED,
+        "compiled products": round(NEW * 3 * 30 * COMPILED),
     }
     assert memory(Sharing(tensors=3)).together == sum(found.values())
     assert "compiled products" not in memory(way=CPU._replace(number=4)).parts
@@ -181,7 +182,7 @@ def test_shards_share_what_lasts_and_gather_what_is_computed_with() -> None:
 
 
 def test_compiled_products_have_an_end() -> None:
-    assert compiled_memory(30, 10) == 300 * COMPILED
+    assert compiled_memory(30, 10) == round(NEW * 300 * COMPILED)
     assert compiled_memory(30, math.inf) == compiled_memory(3, 1e9) == 1_536 * COMPILED
     assert compiled_memory(0, 5) == 0
 
