@@ -45,7 +45,7 @@ START = {
     "start: a validation is rehearsed": Phase(Moment("before", f"{VALIDATOR}.rehearse")),
 }
 RESUME = {
-    "resume: leftovers": Phase(Moment("before", f"{TRAIN}:remove_leftovers"), 4, "first"),
+    "resume: leftovers": Phase(Moment("before", f"{TRAIN}:remove_leftovers"), 3, "first"),
     "resume: the newest checkpoint is looked for": Phase(Moment("before", f"{TRAIN}:newest_resumable"), who="first"),
     "resume: its state is read": Phase(Moment("after", f"{TRAIN}:read_state")),
     "resume: weights": Phase(Moment("before", f"{PARTS}:load_weights")),
