@@ -207,7 +207,8 @@ class Watchdog:
             if message and not self._stopped.is_set() and not self._speaks.is_set():
                 self._word = message
                 self._hurry.set()
-                time.sleep(2 * SECONDS_TO_TALK)  # the others are told why, if they can be
+                # The others are told why, if they can be; the store ends with the leading process.
+                time.sleep(2 * SECONDS_TO_TALK if self._rank else 2 * self._between + SECONDS_TO_TALK)
                 self._end(message)
                 return
 
@@ -218,11 +219,10 @@ class Watchdog:
             return "" if self._word is not None else self._lost([0], "has ended, or its machine cannot be reached")
         if now - self._answered_at > self._timeout:
             return self._lost([0], f"has not answered for {self._timeout:g} seconds")
-        silent = [rank for rank in self._silent(self._timeout) if self._heard[rank][0].ended is None]
-        if silent:
+        if silent := self._missing(self._timeout):
             return self._lost(silent, f"has not answered for {self._timeout:g} seconds")
         # Whoever is not heard of any more may have got on: silence will tell.
-        fresh = now - self._answered_at < 3 * self._between and not self._silent(3 * self._between)
+        fresh = now - self._answered_at < 3 * self._between and not self._missing(3 * self._between)
         return self._held_up() if fresh and now - self._moved_at > self._timeout else ""
 
     def _held_up(self) -> str:
@@ -243,6 +243,9 @@ class Watchdog:
     def _silent(self, seconds: float) -> list[int]:
         now = time.monotonic()
         return [rank for rank, (_, came) in self._heard.items() if rank != self._rank and now - came > seconds]
+
+    def _missing(self, seconds: float) -> list[int]:
+        return [rank for rank in self._silent(seconds) if self._heard[rank][0].ended is None]
 
     def _ended(self, rank: int, beat: Beat) -> str:
         if beat.ended is not None and beat.ended.startswith(("rank ", "no process ")):  # it has found somebody to blame

@@ -166,6 +166,16 @@ def test_one_that_has_ended_with_an_error_and_does_not_go(kennel):
     assert set(kennel.said.values()) == {"rank 1 ended behind update 0: the disk is full"}
 
 
+def test_one_that_hangs_when_another_has_given_it_up(kennel):
+    kennel.start()
+    told = "rank 0 (process 77 on a host) has hung"
+    for rank in (1, 2):
+        kennel.dogs[rank].part(told)
+        kennel.dogs[rank].stop()
+    kennel.work(10)
+    assert kennel.said == {0: told}
+
+
 def test_a_store_that_keeps_everybody_waiting(kennel):
     """As it does where the process is stopped that has it, or the network broken: no call returns."""
     back = threading.Event()
