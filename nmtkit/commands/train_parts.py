@@ -17,7 +17,7 @@ from nmtkit.training.checkpoints import Checkpoint, load_optimizer, load_weights
 from nmtkit.training.compiling import compile_layers
 from nmtkit.training.freezing import freeze
 from nmtkit.training.group import Group
-from nmtkit.training.memory import keep_freed_memory
+from nmtkit.training.memory import keep_freed_memory, limit_compiled_products
 from nmtkit.training.parallel import Replicas, Whole
 from nmtkit.training.precision import Precision, choose, set_float32_products
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS
@@ -50,6 +50,7 @@ def assemble(
     """
     group = Group() if group is None else group
     keep_freed_memory()
+    limit_compiled_products()
     use_threads()
     kept = checkpoint is not None and config.train.precision == "auto"
     precision = choose(checkpoint.origin.precision if checkpoint and kept else config.train.precision, device)

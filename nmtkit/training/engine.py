@@ -75,18 +75,16 @@ class Engine:
         """Add up the gradients of the loss per token, and its sums, over parts and processes."""
         scale = 1.0 if self.loss_scale is None else self.loss_scale.value
         while True:
-            sums = self._accumulate(parts, number, scale * (self.parallel.gain / tokens))
-            if not self.group.any(sums is None):
+            sums = torch.zeros(2, device=self.device)
+            fits = self._accumulate(parts, number, scale * (self.parallel.gain / tokens), sums)
+            if not self.parallel.sum_gradients(sums, useless=not fits):
                 break
             self._cut_finer(parts, number)
-        assert sums is not None
-        self.parallel.sum_gradients(sums)
         return Outcome(sums, self.parallel.norm() / scale)
 
-    def _accumulate(self, parts: Sequence[Part], number: int, scale: Tensor | float) -> Tensor | None:
-        """Add up the gradients of `scale` times the loss, and its sums, over parts; None if the memory is too small."""
+    def _accumulate(self, parts: Sequence[Part], number: int, scale: Tensor | float, sums: Tensor) -> bool:
+        """Add up the gradients of `scale` times the loss, and its sums, over parts; tell whether memory suffices."""
         self.parallel.begin()
-        sums = torch.zeros(2, device=self.device)
         pieces = [piece for part in parts for piece in part.cut(self.pieces)]
         try:
             for piece in pieces:
@@ -95,8 +93,8 @@ class Engine:
         except (torch.cuda.OutOfMemoryError, RuntimeError) as error:
             if self.parallel.in_step or not is_too_large(error):
                 raise
-            return None
-        return sums
+            return False
+        return True
 
     def _add(self, part: Part, number: int, scale: Tensor | float, sums: Tensor) -> None:
         """Add the gradients of a part, and its losses to the sums."""

@@ -65,8 +65,9 @@ class Group:
         """Let the leading process alone do work, and return to everybody what it returned or raise what it raised."""
         return work()
 
-    def sum(self, tensors: Sequence[Tensor]) -> None:
-        """Replace tensors by their sums over all processes."""
+    def sum(self, tensors: Sequence[Tensor], *, flag: bool = False) -> bool:  # noqa: ARG002
+        """Replace tensors by their sums over all processes; tell whether the flag, sent along, is true for any."""
+        return flag
 
     def spread(self, tensors: Sequence[Tensor]) -> None:
         """Replace tensors by those of the leading process."""
@@ -184,9 +185,12 @@ class ProcessGroup(Group):
             raise AlreadySaid(*result[1])
         return result[0]  # type: ignore[no-any-return]
 
-    def sum(self, tensors: Sequence[Tensor]) -> None:
-        """Replace tensors by their sums over all processes."""
-        self._exchange(lambda: [work.wait() for work in [dist.all_reduce(t, async_op=True) for t in tensors]])
+    def sum(self, tensors: Sequence[Tensor], *, flag: bool = False) -> bool:
+        """Replace tensors by their sums over all processes; tell whether the flag, sent along, is true for any."""
+        flags = torch.tensor(flag, dtype=torch.float64)  # on the host, so that no device is waited for
+        begun = [flags, *tensors]
+        self._exchange(lambda: [work.wait() for work in [dist.all_reduce(t, async_op=True) for t in begun]])
+        return flags.item() > 0
 
     def spread(self, tensors: Sequence[Tensor]) -> None:
         """Replace tensors by those of the leading process."""

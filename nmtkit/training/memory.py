@@ -1,4 +1,4 @@
-"""Memory: ask the C library to keep what training frees, since the next update needs the same again."""
+"""Memory: ask the C library to keep what training frees, and oneDNN to forget what no later update needs."""
 
 import ctypes
 import os
@@ -6,6 +6,12 @@ import sys
 
 THRESHOLD = "MALLOC_MMAP_THRESHOLD_"
 """The variable by which a user tells glibc from which size on a block is a mapping of its own; it has the last word."""
+
+COMPILED_LIMIT = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+"""The variable that tells oneDNN how many compiled products to keep; a user's own has the last word."""
+
+COMPILED_KEPT = 64
+"""More than the different products of a tensor, whose shapes come back from layer to layer."""
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 """Names and numbers of glibc's malloc.h."""
@@ -27,3 +33,12 @@ def keep_freed_memory() -> bool:
     largest = 2**31 - 1
     settings = ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, largest), (M_TOP_PAD, 64 * 2**20))
     return all(library.mallopt(name, value) == 1 for name, value in settings)
+
+
+def limit_compiled_products() -> None:
+    """Let oneDNN keep `COMPILED_KEPT` of its compiled products instead of 1,024; ahead of the first of them.
+
+    On a CPU each bf16 product is compiled for the very shape it has, of which the next tensor has few. Measured with
+    `tiny` on Multi30k: 1,430 MB instead of 2,650 MB, and up to a tenth faster, since the code lies between tensors.
+    """
+    os.environ.setdefault(COMPILED_LIMIT, str(COMPILED_KEPT))

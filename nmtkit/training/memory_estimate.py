@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from nmtkit.models.activations import FLOAT, Activations, Way
 from nmtkit.models.loss import ELEMENTS, SLICE
+from nmtkit.training.memory import COMPILED_KEPT
 
 MOMENTS = 2
 """Numbers that Adam keeps of each parameter: means of its gradients and of their squares."""
@@ -19,9 +20,9 @@ BASE = {"cpu": 390 * 10**6, "cuda": 600 * 10**6}
 `tests/benchmarks/plan_memory.py`); on a GPU the CUDA context, the code of its kernels and the work space of cuBLAS
 (not measured)."""
 
-COMPILED, COMPILED_KEPT, HOLES, NEW = 660_000, 1_024, 1.5, 0.72
-"""On a CPU oneDNN compiles each bf16 product for the very shape it has and keeps the last 1,024: bytes of one, how
-many, and over what they would fill by themselves what is taken in the end, when others have taken their places again
+COMPILED, HOLES, NEW = 660_000, 1.5, 0.72
+"""On a CPU oneDNN compiles each bf16 product for the very shape it has and keeps the last `COMPILED_KEPT`: bytes of
+one, and over what they would fill by themselves what is taken in the end, when others have taken their places again
 and again; and which part of products has a new shape, since source and target of a tensor are often equal.
 Measured with PyTorch 2.13 on an AMD EPYC: 183 products 109 MiB, 657 435 MiB; behind 600 updates 940 MiB, behind 1,800
 updates 1,030 MiB; of 600 products of the first 20 tensors of `tiny` 432 were new. Of float32 products nothing is kept.

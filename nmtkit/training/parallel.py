@@ -43,8 +43,12 @@ class Whole:
     def last(self, is_last: bool) -> None:
         """Say whether the tensor that comes next is the last of its update."""
 
-    def sum_gradients(self, *others: Tensor) -> None:
-        """Replace the gradients, and other tensors, by their sums over all processes."""
+    def sum_gradients(self, sums: Tensor, *, useless: bool) -> bool:  # noqa: ARG002
+        """Replace the gradients, and the sums of losses, by their sums over all processes.
+
+        Returns whether those of any process are useless; whatever came of them is then to be forgotten.
+        """
+        return useless
 
     def norm(self) -> Tensor:
         """Return the Euclidean norm of all gradients together, a scalar on their device; not finite where one isn't."""
@@ -109,9 +113,12 @@ class Replicas(Whole):
         for bucket in self._buckets:
             bucket.clear()
 
-    def sum_gradients(self, *others: Tensor) -> None:
-        """Replace the gradients, and other tensors, by their sums over all processes."""
-        self._group.sum([*(bucket.flat for bucket in self._buckets), *others])
+    def sum_gradients(self, sums: Tensor, *, useless: bool) -> bool:
+        """Replace the gradients, and the sums of losses, by their sums over all processes.
+
+        Returns whether those of any process are useless.
+        """
+        return self._group.sum([*(bucket.flat for bucket in self._buckets), sums], flag=useless)
 
     def forget(self) -> None:
         """Drop the gradients; their buffers stay."""

@@ -60,13 +60,17 @@ class Shards(Whole):
         """Say whether the tensor that comes next is the last of its update: gradients are shared out behind it."""
         self._root.set_requires_gradient_sync(is_last)
 
-    def sum_gradients(self, *others: Tensor) -> None:
-        """Give the optimizer its parts of the gradients, which came together behind the last tensor; sum others."""
-        self._group.sum(others)
+    def sum_gradients(self, sums: Tensor, *, useless: bool) -> bool:
+        """Give the optimizer its parts of the gradients, which came together behind the last tensor; sum the losses.
+
+        Returns whether those of any process are useless.
+        """
+        useless = self._group.sum([sums], flag=useless)
         for name, parameter in self.model.named_parameters():
             if name in self._local:
                 gradient = parameter.grad
                 self._local[name].grad = None if gradient is None else _local(gradient)
+        return useless
 
     def norm(self) -> Tensor:
         """Return the Euclidean norm of all gradients together, a scalar on their device; not finite where one isn't."""

@@ -74,9 +74,10 @@ class Doubled(Group):
 
     ranks = 2
 
-    def sum(self, tensors: Sequence[Tensor]) -> None:
+    def sum(self, tensors: Sequence[Tensor], *, flag: bool = False) -> bool:
         for tensor in tensors:
             tensor.mul_(2)
+        return flag
 
 
 def test_gradients_of_replicas_lie_in_buffers_that_are_summed() -> None:

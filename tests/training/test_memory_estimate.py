@@ -182,8 +182,8 @@ def test_shards_share_what_lasts_and_gather_what_is_computed_with() -> None:
 
 
 def test_compiled_products_have_an_end() -> None:
-    assert compiled_memory(30, 10) == round(NEW * 300 * COMPILED)
-    assert compiled_memory(30, math.inf) == compiled_memory(3, 1e9) == 1_536 * COMPILED
+    assert compiled_memory(30, 3) == round(NEW * 90 * COMPILED)
+    assert compiled_memory(30, math.inf) == compiled_memory(3, 1e9) == 96 * COMPILED
     assert compiled_memory(0, 5) == 0
 
 
