@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from nmtkit.commands.launched import Process, Start, Wakeups
+from nmtkit.training.signals import SECONDS_AT_ONCE
 
 ENDED_BY_SIGNAL, OUT_OF_TIME = 1, 124
 """Exit codes: where a signal ended the process that failed; where the time is over, as of the program timeout."""
@@ -52,6 +53,7 @@ class Launcher:
         self._going_on: list[Process] = []
         self._failed: int | None = None
         self._stopped = 0
+        self._came = -SECONDS_AT_ONCE
         self._sent: list[signal.Signals] = []
         self._due: float | None = None
         self._end = None if limit is None else time.monotonic() + limit
@@ -101,13 +103,17 @@ class Launcher:
 
     def _pass_on(self, number: signal.Signals) -> None:
         """Let all processes have a signal: the first, and the second, after which their time is short; then SIGKILL."""
+        now = time.monotonic()
+        if number in self.received[-1:] and now - self._came < SECONDS_AT_ONCE:
+            return
+        self._came = now
         self.received.append(number)
         if len(self.received) > 2:
             self._end_by(signal.SIGKILL, self._times.after_sigkill)
             return
         self._send(number)
         if len(self.received) == 2 and self._due is None:
-            self._due = time.monotonic() + self._times.by_themselves
+            self._due = now + self._times.by_themselves
 
     def _end_by(self, number: signal.Signals, seconds: float) -> None:
         """Send a signal of our own, with so much time until the next."""

@@ -1,11 +1,13 @@
 """Signals: the first asks training to stop at the next good moment, the second ends the process at once.
 
 SIGINT is Ctrl-C, SIGTERM what systems and schedulers send before they kill, SIGUSR1 what a scheduler can be told to
-send in time before that (SLURM: --signal=USR1@300).
+send in time before that (SLURM: --signal=USR1@300). One that comes twice at once counts once: the program timeout sends
+its signal to the command and then to the whole group of processes, so that the command may get it a second time.
 """
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -14,6 +16,9 @@ from typing import Any
 from nmtkit.errors import NmtkitError
 
 HANDLED = (signal.SIGINT, signal.SIGTERM, *([signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else []))  # not on Windows
+
+SECONDS_AT_ONCE = 0.2
+"""Within which the same signal is not a second one; also between the launcher and who sends to that."""
 
 
 class Interrupted(NmtkitError):  # noqa: N818  what happened is no error
@@ -67,6 +72,9 @@ class Interruption:
     def _receive(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  the handler's signature
         self.received = signal.Signals(number)
         for handled in HANDLED:
-            signal.signal(handled, signal.SIG_DFL)
+            signal.signal(handled, signal.SIG_IGN if handled == number else signal.SIG_DFL)
+        # Waiting here, since nothing but the main thread can set the way back, and that may soon be in the kernel.
+        time.sleep(SECONDS_AT_ONCE)
+        signal.signal(number, signal.SIG_DFL)
         if self._abandoning:
             raise Abandoned

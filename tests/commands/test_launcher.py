@@ -8,18 +8,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from kills.processes import MARK, marked
 
-from nmtkit.commands import launched
+from nmtkit.commands import launched, launcher
 from nmtkit.commands.launched import Start, environments, python
 from nmtkit.commands.launcher import OUT_OF_TIME, Launcher, Times
 from nmtkit.errors import NmtkitError
 from nmtkit.training.membership import PORTS, membership
+from nmtkit.training.signals import SECONDS_AT_ONCE
 
 SOON = Times(by_themselves=0.05)
 DEAF = Times(by_themselves=0.05, after_sigterm=0.05)
+FOR_A_WHILE = "for i in 1 2 3 4 5 6 7 8; do sleep 0.05; done"
 GOES_ON = "while :; do sleep 0.01; done"
 ONCE_TOLD = "until [ -e $TOLD ]; do sleep 0.01; done"
 TEN_SECONDS = "the others have 10 s to end by themselves"
@@ -67,7 +70,10 @@ class Scene:
         self.heard.append((rank, line))
         ready = sum(b"ready" in line for _, line in self.heard)
         if self.to_send and ready and ready % self._ranks == 0 and b"ready" in line:
-            os.kill(os.getpid(), self.to_send.pop(0))
+            number = self.to_send.pop(0)
+            if number in self.launcher.received:
+                time.sleep(SECONDS_AT_ONCE)
+            os.kill(os.getpid(), number)
 
 
 @pytest.fixture
@@ -253,6 +259,16 @@ def test_the_first_and_the_second_signal_reach_all(scene, name, code):
         assert scene.said(rank) == [b"ready", f"{name} 1 ready".encode(), f"{name} 2 ready".encode()]
     assert scene.launcher.received == [number, number]
     assert scene.told == []
+
+
+def test_the_same_signal_once_more_at_once_is_not_a_second_one(scene):
+    number = signal.SIGTERM
+    scene.to_send = [number, number]
+    with patch.object(launcher, "SECONDS_AT_ONCE", 1000.0):
+        # Who hears of two ends with another code.
+        script = f"trap 'echo ready; trap \"exit 9\" TERM' TERM; echo ready; {FOR_A_WHILE}"
+        assert scene.run(script) == 0
+    assert scene.launcher.received == [number]
 
 
 def test_after_the_first_signal_there_is_time(scene):

@@ -41,6 +41,24 @@ def test_the_second_signal_ends_the_process(first: str, second: str) -> None:
     assert (result.returncode, result.stdout) == (-signal.Signals[second], "going on\n")
 
 
+AT_ONCE = """
+import os, signal
+from nmtkit.training.signals import Interruption, SECONDS_AT_ONCE
+from threading import Timer
+times = [share * SECONDS_AT_ONCE for share in (0.2, 0.4)]
+for seconds in times:
+    Timer(seconds, os.kill, (os.getpid(), signal.SIGTERM)).start()
+with Interruption() as interruption:
+    os.kill(os.getpid(), signal.SIGTERM)
+    print(interruption.received.name, flush=True)
+"""
+
+
+def test_the_same_signal_once_more_at_once_is_not_a_second_one() -> None:
+    result = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (0, "SIGTERM\n")
+
+
 def test_a_signal_cuts_off_what_may_be_abandoned() -> None:
     reached = []
 
