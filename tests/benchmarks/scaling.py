@@ -5,11 +5,13 @@
 
 Without --source and --target the text is what `nmtkit init --sample` writes: 26,000 pairs of sentences. Both train the
 same updates, from the same weights, and nothing is validated. The first quarter of the updates is left out. One after
-the other takes its turn, and in each repeat another one begins.
+the other takes its turn, and in each repeat another one begins. `2 apart` are two trainings at the same time that know
+nothing of each other, both counted: the most that these cores give, at that moment, beside one at work.
 
 `exchange` is the share of the time, rehearsal included, that the first process spends in exchanging numbers and
 gradients, or waiting for another to be as far. What shards exchange within the model is not in it. `mib` is the memory
-of all processes together at its peak. In the end come medians, and the ratio to one process, by preset and way.
+of all processes together at its peak. In the end come medians, by preset and way, with the ratio to one process and the
+share of what as many trainings apart reach.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import shutil
 import statistics
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,11 +46,12 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 WINDOWS = 8
 """Of updates; the first two of them are left out."""
 UPDATES = {"tiny": 240, "small": 80, "base": 24, "big": 8}
+APART = "apart"
 Record = dict[str, Any]
 
 
 class Way(NamedTuple):
-    """How many processes train, and what each of them holds."""
+    """How many processes train, and what each of them holds, if they know of each other."""
 
     processes: int
     parallel: str
@@ -55,7 +59,9 @@ class Way(NamedTuple):
     @property
     def name(self) -> str:
         """As records have it."""
-        return "alone" if self.processes == 1 else f"{self.processes} × {self.parallel}"
+        if self.processes == 1:
+            return "alone"
+        return f"{self.processes} apart" if self.parallel == APART else f"{self.processes} × {self.parallel}"
 
 
 def nmtkit(*arguments: str | Path) -> Finished:
@@ -82,8 +88,18 @@ def set_up(work: Path, source: Path | None, target: Path | None) -> Path:
 
 
 def measure(file: Path, preset: str, way: Way, arguments: argparse.Namespace) -> Record:
-    """Train, and return what metrics.jsonl and the log say of it."""
-    folder = arguments.work / "run"
+    """Train, and return what was found; of trainings apart, what they reach together."""
+    if way.parallel != APART:
+        return {"preset": preset, "way": way.name, **train(file, preset, way, arguments, arguments.work / "run")}
+    with ThreadPoolExecutor(way.processes) as pool:
+        folders = [arguments.work / f"run-{number}" for number in range(way.processes)]
+        each = list(pool.map(lambda folder: train(file, preset, Way(1, "replicate"), arguments, folder), folders))
+    together = {key: sum(found[key] for found in each) for key in ("target_tokens_per_second", "mib")}
+    return {"preset": preset, "way": way.name, **each[0], **together}
+
+
+def train(file: Path, preset: str, way: Way, arguments: argparse.Namespace, folder: Path) -> Record:
+    """Train in a run folder, and return what metrics.jsonl and the log say of it."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(arguments.work / "prepared", folder)
     every = max(1, (arguments.updates or UPDATES[preset]) // WINDOWS)
@@ -108,8 +124,6 @@ def measure(file: Path, preset: str, way: Way, arguments: argparse.Namespace) ->
     share = re.search(r"exchange with other processes, .* ([0-9.]+)% of the time", done.errors)
     shutil.rmtree(folder)
     return {
-        "preset": preset,
-        "way": way.name,
         "target_tokens_per_second": round(tokens / sum(seconds)),
         "exchange": round(float(share[1]) / 100, 3) if share else None,
         "loss": windows[-1]["loss"],
@@ -124,6 +138,7 @@ def medians(records: Sequence[Record]) -> Iterator[Record]:
         found.setdefault((record["preset"], record["way"]), []).append(record)
     rates = {key: statistics.median(r["target_tokens_per_second"] for r in each) for key, each in found.items()}
     for (preset, way), each in found.items():
+        apart = next((name for name in [f"{way.split()[0]} apart"] if (preset, name) in rates), None)
         shares = [record["exchange"] for record in each if record["exchange"] is not None]
         yield {
             "kind": "median",
@@ -131,6 +146,7 @@ def medians(records: Sequence[Record]) -> Iterator[Record]:
             "way": way,
             "target_tokens_per_second": round(rates[preset, way]),
             "ratio": round(rates[preset, way] / rates[preset, "alone"], 3),
+            "of_apart": round(rates[preset, way] / rates[preset, apart], 3) if apart else None,
             "exchange": statistics.median(shares) if shares else None,
             "mib": round(statistics.median(record["mib"] for record in each)),
         }
@@ -155,7 +171,7 @@ def main() -> None:
     end_when_told()
     file = set_up(arguments.work, arguments.source, arguments.target)
     ways = [Way(1, "replicate")]
-    ways += [Way(processes, parallel) for processes in arguments.processes for parallel in arguments.parallel]
+    ways += [Way(count, parallel) for count in arguments.processes for parallel in (APART, *arguments.parallel)]
     records: list[Record] = []
     for repeat in range(arguments.repeats):
         for preset in arguments.preset:
