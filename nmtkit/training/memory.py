@@ -39,6 +39,6 @@ def limit_compiled_products() -> None:
     """Let oneDNN keep `COMPILED_KEPT` of its compiled products instead of 1,024; ahead of the first of them.
 
     On a CPU each bf16 product is compiled for the very shape it has, of which the next tensor has few. Measured with
-    `tiny` on Multi30k: 1,430 MB instead of 2,650 MB, and up to a tenth faster, since the code lies between tensors.
+    `tiny` on Multi30k: 1,430 MB instead of 2,650 MB, and not slower.
     """
     os.environ.setdefault(COMPILED_LIMIT, str(COMPILED_KEPT))

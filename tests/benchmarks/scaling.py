@@ -61,7 +61,7 @@ class Way(NamedTuple):
         """As records have it."""
         if self.processes == 1:
             return "alone"
-        return f"{self.processes} apart" if self.parallel == APART else f"{self.processes} × {self.parallel}"
+        return f"{self.processes} {APART}" if self.parallel == APART else f"{self.processes} × {self.parallel}"
 
 
 def nmtkit(*arguments: str | Path) -> Finished:
@@ -138,7 +138,7 @@ def medians(records: Sequence[Record]) -> Iterator[Record]:
         found.setdefault((record["preset"], record["way"]), []).append(record)
     rates = {key: statistics.median(r["target_tokens_per_second"] for r in each) for key, each in found.items()}
     for (preset, way), each in found.items():
-        apart = next((name for name in [f"{way.split()[0]} apart"] if (preset, name) in rates), None)
+        apart = rates.get((preset, f"{way.split()[0]} {APART}"))
         shares = [record["exchange"] for record in each if record["exchange"] is not None]
         yield {
             "kind": "median",
@@ -146,7 +146,7 @@ def medians(records: Sequence[Record]) -> Iterator[Record]:
             "way": way,
             "target_tokens_per_second": round(rates[preset, way]),
             "ratio": round(rates[preset, way] / rates[preset, "alone"], 3),
-            "of_apart": round(rates[preset, way] / rates[preset, apart], 3) if apart else None,
+            "of_apart": round(rates[preset, way] / apart, 3) if apart else None,
             "exchange": statistics.median(shares) if shares else None,
             "mib": round(statistics.median(record["mib"] for record in each)),
         }

@@ -12,7 +12,7 @@ from nmtkit.training.memory import COMPILED_KEPT, COMPILED_LIMIT, keep_freed_mem
 
 PROGRAM = """
 import resource
-from nmtkit.training.memory import COMPILED_KEPT, COMPILED_LIMIT, keep_freed_memory, limit_compiled_products
+from nmtkit.training.memory import keep_freed_memory
 assert keep_freed_memory()
 import numpy
 def touch(): numpy.ones(4_000_000)
