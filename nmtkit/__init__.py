@@ -7,17 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nmtkit.api import Hypothesis, Translator
+    from nmtkit.api import Hypothesis, Scorer, Translator
     from nmtkit.config import Config
     from nmtkit.errors import NmtkitError
 
 __version__ = "0.1.0"
-__all__ = ["Config", "Hypothesis", "NmtkitError", "Translator", "__version__"]
+__all__ = ["Config", "Hypothesis", "NmtkitError", "Scorer", "Translator", "__version__"]
 
 _HOMES = {
     "Config": "nmtkit.config",
     "Hypothesis": "nmtkit.api",
     "NmtkitError": "nmtkit.errors",
+    "Scorer": "nmtkit.api",
     "Translator": "nmtkit.api",
 }
 

@@ -24,11 +24,14 @@ from nmtkit.run_folder import RunFolder
 from nmtkit.search.base import Hypothesis
 from nmtkit.training.checkpoints import check_vocabularies, load_weights
 from nmtkit.training.choice import find_weights
+from nmtkit.translation.scorer import PairScore, PairScorer
 from nmtkit.translation.settings import TranslateConfig
 from nmtkit.translation.translator import LineTranslator
 
 __all__ = [
     "Hypothesis",
+    "PairScore",
+    "Scorer",
     "Segmenters",
     "Translator",
     "load_model",
@@ -62,10 +65,7 @@ class Translator(LineTranslator):
         ConfigError where the device does not exist, or the vocabularies have no such tag as the settings ask for.
         """
         folder = RunFolder(Path(run))
-        settings = load_run_config(folder)
-        if config is not None:
-            settings = settings.model_copy(update={"translate": config})
-        return cls.open(folder, settings, resolve_device(device))
+        return cls.open(folder, _settings(folder, config), resolve_device(device))
 
     @classmethod
     def open(cls, run: RunFolder, config: Config, device: torch.device, warn: Warn = lambda _: None) -> "Translator":
@@ -87,6 +87,40 @@ class Translator(LineTranslator):
         normalize = CountingChain(normalizers, languages.source)
         restore = build_restorer(normalizers, languages.target)
         return cls(model, segmenters.source, segmenters.target, normalize, config.translate, device, restore)
+
+
+class Scorer(PairScorer):
+    """Scores translations that are there already with a trained run."""
+
+    weights: Path = Path()
+    """The file that the weights were read from."""
+
+    @classmethod
+    def load(cls, run: str | Path, *, device: str = "auto", config: TranslateConfig | None = None) -> "Scorer":
+        """Open a run folder as `Translator.load` does."""
+        folder = RunFolder(Path(run))
+        return cls.open(folder, _settings(folder, config), resolve_device(device))
+
+    @classmethod
+    def open(cls, run: RunFolder, config: Config, device: torch.device, warn: Warn = lambda _: None) -> "Scorer":
+        """Open a run under these settings; `warn` is told of damaged checkpoints."""
+        weights = find_weights(run, config.translate.checkpoint, warn)
+        segmenters = load_segmenters(run)
+        check_tags({"translate.tag": config.translate.tag}, segmenters.source.tags)
+        languages = config.languages
+        source, target = (
+            CountingChain(config.prepare.normalizers, each) for each in (languages.source, languages.target)
+        )
+        model = load_model(config, weights, segmenters, device)
+        scorer = cls(model, segmenters, (source, target), config.translate, device)
+        scorer.weights = weights
+        return scorer
+
+
+def _settings(run: RunFolder, translate: TranslateConfig | None) -> Config:
+    """Return the settings of a run, those of translation replaced where others are given."""
+    settings = load_run_config(run)
+    return settings if translate is None else settings.model_copy(update={"translate": translate})
 
 
 def load_segmenters(run: RunFolder) -> Segmenters:

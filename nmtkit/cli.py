@@ -8,12 +8,13 @@ import typer
 import nmtkit
 from nmtkit.cli_inspect import inspect
 from nmtkit.cli_options import Checkpoint, ConfigFile, Device, Quiet, RunPath, Settings, as_log, as_settings
+from nmtkit.cli_score import score
 from nmtkit.cli_train import train
 from nmtkit.ending import Command, report
 from nmtkit.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nmtkit.commands.score_output import Form
+    from nmtkit.translation.settings import TranslateConfig
 
 app = typer.Typer(
     help="Neural machine translation from raw text to BLEU: prepare, train, translate, score.",
@@ -118,6 +119,10 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
         int | None, typer.Option(metavar="N", help="Translations written for each line, as NUMBER TAB SCORE TAB TEXT.")
     ] = None,
     length_penalty: Annotated[float | None, typer.Option(metavar="ALPHA", help="0 prefers short translations.")] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Draw translations at random, for back-translation; see kind sampling.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="With --sample: another seed draws others.")] = None,
     tag: Annotated[
         str | None, typer.Option(metavar="NAME", help="Put before each source; one of the tags of training.")
     ] = None,
@@ -141,10 +146,12 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
         translate__search__beam=beam,
         translate__search__n_best=n_best,
         translate__search__length_penalty=length_penalty,
+        translate__search__seed=seed,
         translate__tag=tag,
         translate__batch_tokens=batch_tokens,
     )
-    place = to_use(config, run, [*(settings or ()), *aliases])
+    first = _sampling(to_use(config, run).config.translate) if sample else []
+    place = to_use(config, run, [*first, *(settings or ()), *aliases])
     from nmtkit.commands.translate import translate as run_translate
 
     run_translate(
@@ -159,52 +166,17 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
     )
 
 
-@app.command(cls=Command)
-def score(  # noqa: PLR0913, PLR0917
-    hypotheses: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Translations to score, instead of the test sets.")
-    ] = None,
-    references: Annotated[
-        Path | None, typer.Option("--reference", metavar="FILE", help="What --hypotheses is compared with.")
-    ] = None,
-    config: ConfigFile = None,
-    run: RunPath = None,
-    settings: Settings = None,
-    checkpoint: Checkpoint = None,
-    labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --hypotheses: a label a line, each scored apart too.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-    as_table: Annotated[bool, typer.Option("--table", help="Write a table, as on a terminal.")] = False,
-    device: Device = "auto",
-    quiet: Quiet = None,
-) -> None:
-    """Score the test sets, or a file of translations.
+def _sampling(translate: "TranslateConfig") -> list[str]:
+    """Return the setting that makes a search one that draws, with the limits that it has; none where it draws."""
+    search = translate.search
+    if search.kind == "sampling":
+        return []
+    ratio, extra = search.max_length_ratio, search.max_length_extra
+    table = {"kind": "sampling", "max_length_ratio": ratio, "max_length_extra": extra}
+    return as_settings(translate__search=table)
 
-    Without --hypotheses the test sets of the config are translated with the model of the run folder and scored.
-    """
-    from nmtkit.config import to_compare, to_use
 
-    if (hypotheses is None) != (references is None):
-        raise ConfigError("--hypotheses and --reference: one without the other; give both, or neither")
-    if labels is not None and hypotheses is None:
-        raise ConfigError("--labels: goes with --hypotheses; for a test set of the config give corpus.test.labels")
-    if as_json and as_table:
-        raise ConfigError("--json and --table: one output has one form; give one of them")
-    form: Form = "json" if as_json else "table" if as_table else "auto"
-    asked = [*(settings or ()), *as_settings(translate__checkpoint=checkpoint)]
-    if hypotheses is not None and references is not None:
-        chosen = to_compare(config, run, asked)
-        from nmtkit.commands.score import score_files
-
-        target = chosen.languages.target
-        files = (hypotheses, references, labels)
-        score_files(chosen.score, target, as_log(quiet), *files, form=form)
-        return
-    place = to_use(config, run, asked)
-    from nmtkit.commands.score import score_run
-
-    score_run(place.run, place.config, place.base, as_log(quiet), device=device, form=form)
+app.command(cls=Command)(score)
 
 
 @app.command(cls=Command)

@@ -67,6 +67,13 @@ class Config(Section):
                 f"a sentence of prepare.max_pieces = {longest} and its end mark {'and tag ' if tagged else ''}do not "
                 f"fit; give at least {longest + 1 + tagged}, or lower prepare.max_pieces",
             )
+        for key, most in (("prepare.max_pieces", longest), ("translate.max_pieces", self.translate.max_pieces)):
+            if self.model.longest is not None and most + 1 + tagged > self.model.longest:
+                yield Conflict(
+                    key,
+                    f"with an end mark {'and a tag ' if tagged else ''}that is more than the {self.model.longest} "
+                    "positions of model.max_positions; lower it, or raise model.max_positions",
+                )
         schedule, stop = self.train.schedule, self.train.stop
         if isinstance(schedule, LinearConfig) and schedule.decay_to < stop.updates:
             yield Conflict(
@@ -201,6 +208,15 @@ def load_run_config(run: RunFolder, settings: Sequence[str] = ()) -> Config:
     if not run.config.is_file():
         raise CheckpointError(f"{run}: no run folder, it has no {run.config.name}; give the folder nmtkit train wrote")
     return load(run.config, settings)
+
+
+def to_score(file: Path | None, run: Path | None, settings: Sequence[str] = ()) -> tuple[Config, Path]:
+    """Return what scoring files against the test sets uses, no model: the settings and the folder paths start from.
+
+    They are those in `file`, else in the run folder, else in ./nmtkit.toml. Raises ConfigError.
+    """
+    source = file or (Path(FILE_NAME) if run is None else RunFolder(run).config)
+    return load(source, settings), source.parent
 
 
 def to_compare(file: Path | None, run: Path | None, settings: Sequence[str] = ()) -> Config:

@@ -57,9 +57,8 @@ class RunFolder:
         self.card_page = path / "run.html"
 
     def translation(self, test_set: str, checkpoint: str) -> Path:
-        """Name the translation of a test set. What no file name can hold is spelled in hexadecimal: a/b is a%2Fb."""
-        name = re.sub("[%/\0]", lambda match: f"%{ord(match[0]):02X}", test_set)
-        return self.translations / f"{name}.{checkpoint}.txt"
+        """Name the translation of a test set."""
+        return self.translations / f"{as_file_name(test_set)}.{checkpoint}.txt"
 
     def scores(self, test_set: str, checkpoint: str) -> Path:
         """Name the scores of the translation of a test set."""
@@ -67,6 +66,11 @@ class RunFolder:
 
     def __str__(self) -> str:
         return str(self.path)
+
+
+def as_file_name(name: str) -> str:
+    """Return a name as the name of a file. What none can hold is spelled in hexadecimal: a/b is a%2Fb."""
+    return re.sub("[%/\0]", lambda match: f"%{ord(match[0]):02X}", name)
 
 
 def sync(path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import nmtkit
 from nmtkit.cli import app
+from nmtkit.commands.score_reading import Given
 from nmtkit.errors import CheckpointError, ConfigError, DataError
 
 LANGUAGES = '[languages]\nsource = "en"\ntarget = "de"\n'
@@ -112,7 +113,13 @@ def test_usage_errors(nmt, arguments, message):
     [
         (["average"], "--last N or --best N: give one of them"),
         (["average", "--last", "2", "--best", "2"], "--last N or --best N: give one of them"),
-        (["score", "--hypotheses", "x"], "--hypotheses and --reference: one without the other; give both, or neither"),
+        (["score", "--format", "xml"], "--format xml: no such form; choose table, tsv, json, markdown, latex"),
+        (["score", "--json", "--format", "tsv"], "--json and --format tsv: one output has one form; give one of them"),
+        (["score", "--labels", "x"], "--labels: goes with --reference; for a test set give corpus.test.labels"),
+        (["score", "--source", "x", "--system", "y"],
+         "--source: goes with --reference; for a test set give corpus.test.source"),
+        (["score", "--system", "x", "--checkpoint", "best"],
+         "--checkpoint: goes without --system, whose translations exist already"),
         (
             ["init", "x", "--sample", "--source", "fr"],
             "--source fr: --sample has languages and size of its own; leave one of them away",
@@ -121,9 +128,9 @@ def test_usage_errors(nmt, arguments, message):
             ["init", "x", "--sample", "--preset", "big"],
             "--preset big: --sample has languages and size of its own; leave one of them away",
         ),
-        (["score", "--reference", "x"], "--hypotheses and --reference: one without the other; give both, or neither"),
+        (["score", "--reference", "x"], "--reference: goes with --system FILE, which is compared with it"),
     ],
-)
+)  # fmt: skip
 def test_options_that_do_not_go_together(nmt, arguments, message):
     assert nmt(*arguments) == (2, "", f"nmtkit: error: {message}\n")
 
@@ -180,31 +187,37 @@ def test_aliases_are_checked_like_settings(nmt, folder):
 
 def test_score_of_the_test_sets(nmt, folder, called):
     calls = called("score", "score_run")
-    assert nmt("score", "--json", "--checkpoint", "best", "--device", "cpu")[0] == 0
+    assert nmt("score", "--json", "--checkpoint", "best", "--device", "cpu", "--per-sentence", "lines.tsv")[0] == 0
     (call,) = calls
-    assert (call["form"], call["device"], call["base"], call["run"].path) == ("json", "cpu", Path(), Path("run"))
+    assert (call["output"].form, call["output"].per_sentence) == ("json", Path("lines.tsv"))
+    assert (call["device"], call["base"], call["run"].path) == ("cpu", Path(), Path("run"))
     assert call["config"].translate.checkpoint == "best"
 
 
 def test_score_of_files(nmt, folder, called):
     calls = called("score", "score_files")
-    assert nmt("score", "--hypotheses", "h", "--reference", "r")[0] == 0
+    assert nmt("score", "--system", "h", "--reference", "r")[0] == 0
     (folder / "nmtkit.toml").unlink()
-    assert nmt("score", "--hypotheses", "h", "--reference", "r", "--set", "languages.target=ja")[0] == 0
+    systems, references = ("--system", "a=h", "--system", "g"), ("--reference", "r", "--reference", "s")
+    files = (*systems, *references, "--source", "t", "--labels", "l")
+    assert nmt("score", *files, "--set", "languages.target=ja", "--format", "latex")[0] == 0
     first, second = calls
-    assert (first["hypotheses"], first["references"], first["form"]) == (Path("h"), Path("r"), "auto")
+    assert first["given"] == Given(("h",), (Path("r"),))
+    assert second["given"] == Given(("a=h", "g"), (Path("r"), Path("s")), Path("t"), Path("l"))
+    assert (first["output"].form, second["output"].form) == ("auto", "latex")
     assert (first["target_language"], second["target_language"]) == ("de", "ja")
     assert first["config"].metrics[0].kind == "bleu"
 
 
-def test_score_in_one_form_with_labels_for_files(nmt, folder, called):
-    calls = called("score", "score_files")
-    assert nmt("score", "--hypotheses", "h", "--reference", "r", "--labels", "l", "--table")[0] == 0
-    assert (calls[0]["labels"], calls[0]["form"]) == (Path("l"), "table")
-    status, _, err = nmt("score", "--json", "--table")
-    assert (status, "--json and --table" in err) == (2, True)
-    status, _, err = nmt("score", "--labels", "l")
-    assert (status, "corpus.test.labels" in err) == (2, True)
+def test_score_of_files_against_the_test_sets(nmt, folder, called):
+    calls = called("score", "score_test_sets")
+    assert nmt("score", "--system", "a={set}.de", "--system", "b={set}.txt", "--json")[0] == 0
+    assert nmt("score", "--system", "a", "--config", folder / "nmtkit.toml")[0] == 0
+    assert nmt("score", "--system", "a", "--run", "run")[0] == 0
+    first, second, third = calls
+    assert (first["systems"], first["output"].form, first["base"]) == (["a={set}.de", "b={set}.txt"], "json", Path())
+    assert (second["base"], third["base"]) == (folder, Path("run"))
+    assert first["config"].languages.target == "de"
 
 
 def test_average(nmt, folder, called):
@@ -326,7 +339,7 @@ def test_a_full_disk_under_stdout(arguments):
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_results_hold_any_text_and_any_file_name(tmp_path, encoding):
     (tmp_path / os.fsdecode("é".encode() + b"\xff")).write_bytes(b"a b c d\n")
-    command = ["score", "--hypotheses", os.fsdecode("é".encode() + b"\xff")]
+    command = ["score", "--system", os.fsdecode("é".encode() + b"\xff")]
     command += ["--reference", os.fsdecode("é".encode() + b"\xff"), "--json"]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run(
@@ -337,7 +350,7 @@ def test_results_hold_any_text_and_any_file_name(tmp_path, encoding):
 
 def test_scores_for_a_closed_stdout(tmp_path):
     (tmp_path / "a").write_bytes(b"a\n")
-    command = f'exec "{sys.executable}" -m nmtkit score --hypotheses {tmp_path}/a --reference {tmp_path}/a >&-'
+    command = f'exec "{sys.executable}" -m nmtkit score --system {tmp_path}/a --reference {tmp_path}/a >&-'
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith(b"nmtkit: error: standard output is closed; ")

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nmtkit.analysis.groups import nice
+
 WIDTH, HEIGHT = 520, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 8, 10, 30
 SHOWN = 0.998
 """The share of lines that a histogram reaches; the few longest would squeeze all others."""
-STEPS = (1, 2, 5)
 
 
 class Statistics(NamedTuple):
@@ -34,18 +35,18 @@ def histogram(source: Sequence[int], target: Sequence[int], unit: str) -> str:
     """Return the distributions of both sides over one another."""
     end = max(1, *(_quantile(counts, SHOWN) for counts in (source, target)))
     shown = [[*counts[: end + 1], *[0] * (end + 1 - len(counts))] for counts in (source, target)]
-    step = _nice(max(1, *map(max, shown)) / 4)
+    step = nice(max(1, *map(max, shown)) / 4)
     top = step * -(-max(1, *map(max, shown)) // step)
     across, up = (WIDTH - LEFT - RIGHT) / (end + 1), (HEIGHT - TOP - BOTTOM) / top
     floor = HEIGHT - BOTTOM
-    grid = [_level(level, floor - level * up) for level in range(0, int(top) + 1, int(step))]
-    every = _nice((end + 1) / 8)
+    grid = [grid_line(short(level), floor - level * up) for level in range(0, int(top) + 1, int(step))]
+    every = nice((end + 1) / 8)
     ticks = [
         f'<text class="tick middle" x="{LEFT + (length + 0.5) * across:.1f}" y="{floor + 14}">{length}</text>'
         for length in range(0, end + 1, every)
     ]
     areas = [
-        f'<path class="{side}" d="{_outline(counts, across, up, floor)}"/>'
+        f'<path class="{side}" d="{outline(counts, across, up, floor)}"/>'
         for side, counts in zip(("source", "target"), shown, strict=True)
     ]
     beyond = sum(sum(counts[end + 1 :]) for counts in (source, target))
@@ -58,12 +59,14 @@ def histogram(source: Sequence[int], target: Sequence[int], unit: str) -> str:
     )
 
 
-def _level(level: int, y: float) -> str:
+def grid_line(label: str, y: float) -> str:
+    """Return a line across a figure with its label."""
     line = f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-    return f'{line}<text class="tick end" x="{LEFT - 5}" y="{y + 3.5:.1f}">{_short(level)}</text>'
+    return f'{line}<text class="tick end" x="{LEFT - 5}" y="{y + 3.5:.1f}">{label}</text>'
 
 
-def _outline(counts: Sequence[int], across: float, up: float, floor: float) -> str:
+def outline(counts: Sequence[int], across: float, up: float, floor: float) -> str:
+    """Return the path around columns, each `across` wide and `up` high for each that it counts."""
     steps = [f"V{floor - count * up:.1f}H{LEFT + (place + 1) * across:.1f}" for place, count in enumerate(counts)]
     return f"M{LEFT} {floor}{''.join(steps)}V{floor}Z"
 
@@ -78,17 +81,8 @@ def _quantile(counts: Sequence[int], part: float) -> int:
     return 0
 
 
-def _nice(least: float) -> int:
-    """Return the smallest of 1, 2, 5, 10, 20 … that is not less."""
-    scale = 1
-    while True:
-        for step in STEPS:
-            if step * scale >= least:
-                return step * scale
-        scale *= 10
-
-
-def _short(number: int) -> str:
+def short(number: int) -> str:
+    """Return a count in few characters: 2k, 1.5M."""
     for size, mark in ((1_000_000, "M"), (1_000, "k")):
         if number >= size:
             return f"{number / size:g}{mark}"

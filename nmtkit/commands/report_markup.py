@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -11,7 +13,7 @@ from nmtkit.commands.report_style import STYLE
 from nmtkit.corpus.filters.scripts import scripts_of
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Nothing is loaded and nothing runs, whatever the text says."""
+"""Nothing is loaded and nothing runs, whatever the text says, but for a script of ours, known by its digest."""
 _JOINERS = "\u200c\u200d"
 """They spell words and hold emoji together; by themselves they show nothing and move nothing."""
 _RIGHT_TO_LEFT = frozenset(
@@ -59,6 +61,11 @@ def visible(text: str) -> str:
     return "".join(escape(run) if not hidden else _named(hidden) for run, hidden in _runs(text))
 
 
+def plainly(text: str) -> str:
+    """Return text as `visible` does, but without elements, for attributes and for titles in figures."""
+    return "".join(escape(run) if not hidden else f"U+{ord(hidden):04X}" for run, hidden in _runs(text))
+
+
 def _runs(text: str) -> Iterator[tuple[str, str]]:
     """Yield what is printed, and each character that is not, as (printed, "") or ("", character)."""
     begin = 0
@@ -85,7 +92,12 @@ def name(text: str) -> str:
 
 def sentence(text: str, language: str) -> str:
     """Return the markup of a sentence of a language."""
-    return f'<bdi class="sentence" {_language(language)}>{visible(text)}</bdi>'
+    return sentence_of(visible(text), language)
+
+
+def sentence_of(markup: str, language: str) -> str:
+    """Return the markup of a sentence of a language, given the markup of its text."""
+    return f'<bdi class="sentence" {_language(language)}>{markup}</bdi>'
 
 
 def word(text: str, language: str) -> str:
@@ -141,22 +153,38 @@ def warnings(messages: Iterable[str]) -> str:
 
 
 def document(
-    title: str, beneath: str, cards: Iterable[tuple[str, str]], sections: Mapping[str, tuple[str, str]]
+    title: str,
+    beneath: str,
+    cards: Iterable[tuple[str, str]],
+    sections: Mapping[str, tuple[str, str]],
+    *,
+    style: str = "",
+    script: str = "",
 ) -> str:
-    """Return a page, well-formed as HTML and as XML, all arguments being markup.
+    """Return a page, well-formed as HTML and as XML, all arguments but the last two being markup.
 
     `beneath` stands under the title, `cards` are large words and what they are about, `sections` map an anchor to a
-    title and its content; those without content are left out.
+    title and its content; those without content are left out. `style` is more of it, for this kind of page; `script`,
+    which holds neither < nor &, runs when all is there.
     """
     there = {anchor: both for anchor, both in sections.items() if both[1]}
     links = "".join(f'<a href="#{anchor}">{heading}</a>' for anchor, (heading, _) in there.items())
     shown = "".join(f'<div class="card"><b>{big}</b>{what}</div>' for big, what in cards)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}"/>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_policy(script))}"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{title}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n"
         f'<header>\n<h1>{title}</h1>\n<p class="soft">{beneath}</p>\n'
         f'<nav>{links}</nav>\n<div class="cards">{shown}</div></header>\n<main>\n'
-        f"{''.join(section(anchor, *both) for anchor, both in there.items())}</main>\n</body>\n</html>\n"
+        f"{''.join(section(anchor, *both) for anchor, both in there.items())}</main>\n"
+        f"{f'<script>{script}</script>' if script else ''}</body>\n</html>\n"
     )
+
+
+def _policy(script: str) -> str:
+    if not script:
+        return _POLICY
+    assert not {"<", "&"} & set(script)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return f"{_POLICY}; script-src 'sha256-{digest}'"

@@ -1,94 +1,105 @@
-"""What `nmtkit score` found, and its three forms on stdout: a table, tab-separated lines, JSON."""
+"""The forms of what `nmtkit score` found: tables, tab-separated lines, JSON; and the scores of single lines."""
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
+from nmtkit.commands.error_report import ReportWish
+from nmtkit.commands.score_results import Evaluated, Result, TestSet, drawing, plain
+from nmtkit.commands.score_tables import Scores, latex, markdown, print_tables
 from nmtkit.corpus.lines import clean
-from nmtkit.metrics.base import Score
+from nmtkit.errors import DataError
+from nmtkit.metrics.base import Metric
+from nmtkit.metrics.settings import SignificanceConfig
+from nmtkit.run_folder import write_text
 
-Form = Literal["auto", "table", "json"]
-"""`auto` is a table on a terminal, else a tab-separated line for each score."""
+Form = Literal["auto", "table", "tsv", "json", "markdown", "latex"]
+"""`auto` is a table on a terminal, else tab-separated."""
 
-
-@dataclass(frozen=True)
-class Part:
-    """The scores of those lines of a test set that carry one label."""
-
-    label: str
-    lines: int
-    scores: list[Score]
+COLUMNS = ("set", "label", "system", "metric", "score", "low", "high", "p_bootstrap", "p_randomization", "signature")
 
 
 @dataclass(frozen=True)
-class TestSet:
-    """The scores of a test set, by label where it has labels, and what they were computed from."""
+class Output:
+    """What a person wants to have written: the form of the scores on stdout, and files beside."""
 
-    name: str
-    lines: int
-    source: str | None
-    references: str
-    hypotheses: str
-    scores: list[Score]
-    parts: list[Part]
-    tag: str = ""
-    """What stood before each source; empty where nothing did."""
+    form: Form = "auto"
+    per_sentence: Path | None = None
+    report: ReportWish | None = None
 
 
-def show(test_sets: list[TestSet], origin: dict[str, Any], form: Form) -> None:
+def check_stdout() -> None:
+    """Raise DataError where scores could not be written."""
+    if sys.stdout is None:
+        raise DataError("standard output is closed; the scores go there, so leave it open or send it to a file")
+
+
+def show(test_sets: Sequence[TestSet], origin: dict[str, Any], significance: SignificanceConfig, form: Form) -> None:
     """Write the scores to stdout; `origin` says what made them."""
+    drawn = drawing(significance, compared=len(test_sets[0].systems) > 1)
+    checkpoint = origin.get("checkpoint")
+    scores = Scores(test_sets, drawn, f"scores of checkpoint {checkpoint}" if checkpoint else "")
     if form == "json":
-        sys.stdout.write(json.dumps({**origin, "sets": plain(test_sets)}, ensure_ascii=False, indent=2) + "\n")
-    elif form == "table" or sys.stdout.isatty():
-        _show_table(test_sets, origin.get("checkpoint"))
+        draws = {**significance.model_dump(), "signature": drawn}
+        content = {**origin, "significance": draws, "sets": plain(list(test_sets))}
+        sys.stdout.write(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    elif form == "markdown":
+        sys.stdout.write(markdown(scores))
+    elif form == "latex":
+        sys.stdout.write(latex(scores))
+    elif form == "table" or (form == "auto" and sys.stdout.isatty()):
+        print_tables(scores)
     else:
-        for each in test_sets:
-            _write_lines(each.name, each.scores)
-            for part in each.parts:
-                _write_lines(f"{each.name}: {part.label}", part.scores)
+        sys.stdout.writelines("\t".join(row) + "\n" for row in [COLUMNS, *_rows(test_sets, drawn)])
     sys.stdout.flush()
 
 
-def plain(found: Any) -> Any:
-    """Return what was found as JSON has it."""
-    if isinstance(found, Score):
-        return found._asdict()
-    if isinstance(found, list):
-        return [plain(each) for each in found]
-    if isinstance(found, TestSet | Part):
-        return {key: plain(value) for key, value in vars(found).items()}
-    return found
+def _rows(test_sets: Sequence[TestSet], drawn: str) -> Iterator[list[str]]:
+    for test_set in test_sets:
+        for system in test_set.systems:
+            for label, results in [("", system.scores), *((part.label, part.scores) for part in system.parts)]:
+                names = [clean(name) for name in (test_set.name, label, system.name)]
+                yield from ([*names, *_fields(result, drawn)] for result in results)
 
 
-def _write_lines(name: str, scores: list[Score]) -> None:
-    name = clean(name)  # the name of a file may hold tabs and line feeds
-    for score in scores:
-        sys.stdout.write(f"{name}\t{score.name}\t{score.value:.2f}\t{score.signature}\n")
+def _fields(result: Result, drawn: str) -> list[str]:
+    score, interval, comparison = result.score, result.interval, result.comparison
+    return [
+        score.name,
+        f"{score.value:.2f}",
+        *([f"{interval.low:.2f}", f"{interval.high:.2f}"] if interval else ["", ""]),
+        *([f"{p:.4f}" for p in comparison[1:]] if comparison else ["", ""]),
+        "|".join(filter(None, [score.signature, drawn])),
+    ]
 
 
-def _show_table(test_sets: list[TestSet], checkpoint: str | None) -> None:
-    """Show one row a test set and label and one column a metric, the signatures below."""
-    console = Console(highlight=False)
-    table = Table(title=f"scores of checkpoint {checkpoint}" if checkpoint else None, title_justify="left")
-    table.add_column("test set", no_wrap=True)
-    table.add_column("lines", justify="right")
-    for score in test_sets[0].scores:
-        table.add_column(f"{score.name} {'↑' if score.higher_is_better else '↓'}", justify="right")
-    for each in test_sets:
-        _add_row(table, each.name, each.lines, each.scores)
-        for part in each.parts:
-            _add_row(table, f"  {part.label}", part.lines, part.scores)
-        if each.parts:
-            table.add_section()
-    console.print(table)
-    for score in test_sets[0].scores:
-        console.print(f"{score.name}  {score.signature}", style="dim", markup=False, soft_wrap=True)
+def write_sentences(file: Path, evaluated: Sequence[Evaluated], metrics: Sequence[Metric]) -> None:
+    """Write the scores of each line by itself, a row a line and system, a column a metric, named with its signature."""
+    rows = [["set", "line", "system", *_signed(evaluated, metrics)]]
+    for each in evaluated:
+        for place, system in enumerate(each.found.systems):
+            values = [
+                metric.sentence_values(by_system[place])
+                for metric, by_system in zip(metrics, each.statistics, strict=True)
+            ]
+            names = clean(each.found.name), clean(system.name)
+            for line, scores in enumerate(zip(*values, strict=True), start=1):
+                rows.append([names[0], str(line), names[1], *(f"{score:.4f}" for score in scores)])
+    write_text(file, "".join("\t".join(row) + "\n" for row in rows))
 
 
-def _add_row(table: Table, name: str, lines: int, scores: list[Score]) -> None:
-    table.add_row(escape(clean(name)), f"{lines:,}", *(f"{score.value:.2f}" for score in scores))
+def _signed(evaluated: Sequence[Evaluated], metrics: Sequence[Metric]) -> list[str]:
+    """Return the name and signature of each metric; where test sets differ in references, with all their numbers."""
+    names = []
+    for place, metric in enumerate(metrics):
+        parts: dict[str, list[str]] = {}
+        for each in evaluated:
+            signature = metric.sentence_signature(each.found.systems[0].scores[place].score.signature)
+            for name, _, value in (part.partition(":") for part in signature.split("|")):
+                parts.setdefault(name, []).append(value)
+        joined = (f"{name}:{','.join(dict.fromkeys(values))}" for name, values in parts.items())
+        names.append("|".join([metric.name, *joined]))
+    return names

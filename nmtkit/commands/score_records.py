@@ -7,7 +7,7 @@ from typing import Any
 
 from nmtkit import __version__
 from nmtkit.commands.run_page import page
-from nmtkit.commands.score_output import TestSet, plain
+from nmtkit.commands.score_results import Evaluated, plain
 from nmtkit.config import Config
 from nmtkit.errors import CheckpointError
 from nmtkit.log import Log
@@ -24,18 +24,20 @@ class ScoreKeeper:
         self._checkpoint, self._updates = checkpoint, list(updates)
         """The name of the weights, and the updates behind which they are, or of which they are the mean."""
 
-    def keep(self, test_set: TestSet, hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    def keep(self, evaluated: Evaluated) -> None:
         """Write what a test set scored, and of what."""
+        test_set, material = evaluated.found, evaluated.test.material
+        (system,) = test_set.systems
         content: dict[str, Any] = {
             "name": test_set.name,
             "checkpoint": self._checkpoint,
             "updates": self._updates,
             "tag": test_set.tag,
             "lines": test_set.lines,
-            "scores": plain(test_set.scores),
-            "parts": plain(test_set.parts),
-            "hypotheses_sha256": lines_digest(hypotheses),
-            "references_sha256": lines_digest(references),
+            "scores": plain(system.scores),
+            "parts": plain(system.parts),
+            "hypotheses_sha256": lines_digest(material.systems[0].hypotheses),
+            "references_sha256": lines_digest([line for lines in material.references for line in lines]),
             "translate": self._config.translate.model_dump(
                 mode="json", exclude={"checkpoint", "tag"}, exclude_none=True
             ),

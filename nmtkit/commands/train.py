@@ -20,7 +20,7 @@ from nmtkit.corpus.reader import corpus_folder
 from nmtkit.corpus.tags import check_tags
 from nmtkit.data.manifest import prepared
 from nmtkit.data.resegmenting import Resegmenter, build_resegmenter
-from nmtkit.errors import CheckpointError
+from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.log import Log, counted, duration
 from nmtkit.metrics.base import Metric
 from nmtkit.models.base import AutoregressiveModel
@@ -112,6 +112,8 @@ def _train_together(group: Group, config: Config, base: Path, run: RunFolder, lo
             log.attach(run.log)
         for message in start.damaged:
             log.warn(message)
+        if given.metric is not None and given.metric.notice:
+            log.info(given.metric.notice)
         for change in start.changed:
             log.info(f"changed since this run began: {change}")
         if any(change.key.startswith("train.batch") for change in start.changed):
@@ -165,6 +167,11 @@ def _open(config: Config, base: Path, run: RunFolder, device: torch.device) -> G
     check_tags(config.tags, segmenters.source.tags)
     translating = data.dev is not None and config.train.validation.translate
     metric = config.score.metrics[0].build(config.languages.target) if translating else None
+    if metric is not None and metric.needs_sources:
+        raise ConfigError(
+            f'score.metrics[0].kind = "{config.score.metrics[0].kind}": takes too long to choose checkpoints by; put '
+            "another metric before it, which training will use, and nmtkit score both"
+        )
     return Given(config, data, segmenters, metric, device)
 
 

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -32,6 +33,9 @@ from nmtkit.translation.numbers import NumberCounts
 if TYPE_CHECKING:
     from nmtkit.search.base import Hypothesis
     from nmtkit.translation.translator import LineTranslator
+
+STANDARD_INPUT = "standard input"
+"""What messages call it."""
 
 Rows = Callable[[int, "Sequence[Hypothesis]"], Iterator[str]]
 """From the number of a line, counted from 1, and its hypotheses to what is written, without line ends."""
@@ -63,7 +67,7 @@ def translate(
         lines = Arrivals(
             _lines(source, line_counts),
             config.translate.chunk_lines,
-            grace=None if _is_file(source) else GRACE,
+            grace=None if is_file(source) else GRACE,
         )
         stack.callback(lines.close)
         # Both while the first lines are read: torch takes seconds to import.
@@ -77,9 +81,9 @@ def translate(
         quiet = output is None and sys.stdout.isatty()
         with nullcontext() if quiet else log.progress("translated", unit="lines") as meter:
             rows = _rows(getattr(config.translate.search, "n_best", 1), scores=scores)
-            for count in answer(lines, translator, sink, rows, numbers):
+            for answered in answer(lines, translator, sink, rows, numbers):
                 if meter is not None:
-                    meter.advance(count)
+                    meter.advance(answered)
     _summarize(translator, line_counts, numbers, time.monotonic() - started, log)
     if strict and (translator.counts.cut or line_counts.invalid_bytes):
         raise DataError(
@@ -99,7 +103,8 @@ def answer(
     number = 0
     for chunk in chunks:
         answers: list[str] = []
-        for line, hypotheses in zip(chunk, translator.hypotheses(chunk), strict=True):
+        found = translator.hypotheses(chunk, numbers=count(number + 1))
+        for line, hypotheses in zip(chunk, found, strict=True):
             number += 1
             answers += rows(number, hypotheses)
             numbers.add(line, hypotheses[0].text)
@@ -127,7 +132,7 @@ def _check(source: Path | None, output: Path | None) -> None:
         next(raw_lines(source), None)
 
 
-def _is_file(source: Path | None) -> bool:
+def is_file(source: Path | None) -> bool:
     """Tell whether all lines are there already, so that waiting for full chunks delays nobody."""
     try:
         return source.is_file() if source is not None else stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
@@ -140,13 +145,17 @@ def _lines(source: Path | None, counts: LineCounts) -> Iterator[str]:
     if source is not None:
         yield from read_lines(source, invalid="replace", counts=counts)
         return
+    yield from clean_lines(standard_input(), STANDARD_INPUT, invalid="replace", counts=counts)
+
+
+def standard_input() -> Iterator[bytes]:
+    """Yield the raw lines of standard input, packed or not, as they come."""
     try:
         # Not sys.stdin.buffer: Python aborts at its end where a thread still waits in that.
         stream = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
     except (OSError, ValueError):
         stream = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
-    name = "standard input"
-    yield from clean_lines(stream_lines(stream, name), name, invalid="replace", counts=counts)
+    yield from stream_lines(stream, STANDARD_INPUT)
 
 
 @contextmanager

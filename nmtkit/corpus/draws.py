@@ -17,18 +17,34 @@ def uniforms(seeds: NDArray[np.uint64], counts: Sequence[int]) -> list[float]:
     starts = np.cumsum(np.asarray(counts, np.uint64)) - np.asarray(counts, np.uint64)
     places -= np.repeat(starts, counts)
     mixed = _mixed(np.repeat(seeds, counts) + places * _STEP)
-    numbers: list[float] = ((mixed >> np.uint64(11)) * 2.0**-53).tolist()
+    numbers: list[float] = _fractions(mixed).tolist()
     return numbers
+
+
+def uniforms_at(seeds: NDArray[np.uint64], places: Sequence[int]) -> NDArray[np.float64]:
+    """Return the numbers at these places, from 0, of those that `uniforms` gives, (places, seeds)."""
+    return _fractions(_mixed(seeds[None, :] + np.array(places, np.uint64)[:, None] * _STEP))
 
 
 def line_seeds(
     seed: int, epoch: int, side: int, places: Sequence[int] | NDArray[np.integer[Any]]
 ) -> NDArray[np.uint64]:
     """Return the seeds of the sentences at these places of the store, on a side (0 source, 1 target) in an epoch."""
-    mixed = np.zeros(len(places), np.uint64)
-    for number in (seed % 2**64, epoch, side):
-        mixed = _mixed(mixed + _STEP + np.uint64(number))
-    return _mixed(mixed + _STEP + np.asarray(places).astype(np.uint64))
+    return seeds_of(seed, epoch, side, places)
+
+
+def seeds_of(*numbers: int | Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+    """Return a seed for each row of columns of numbers, others for other rows; a single number stands for a column."""
+    mixed = np.zeros(1, np.uint64)
+    for column in numbers:
+        row = np.array([column % 2**64], np.uint64) if isinstance(column, int) else np.asarray(column).astype(np.uint64)
+        mixed = _mixed(mixed + _STEP + row)
+    return mixed
+
+
+def _fractions(mixed: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return 64 bits as a number in [0, 1)."""
+    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -44,7 +44,7 @@ class SideProfile:
             capital = line != line.lower()
             self.capital += capital
             self.cased += capital or line != line.upper()
-            self.ended += line.rstrip(_CLOSING)[-1:] in _FINAL
+            self.ended += is_ended(line)
             self.lost += line != back
         for character, count in Counter("".join(lines)).items():
             if script := script_of(character):
@@ -128,6 +128,11 @@ def added(counts: list[int], more: list[int]) -> list[int]:
     """Return the sums of two lists of counts, the shorter as if filled with zeros."""
     longer, shorter = (counts, more) if len(counts) >= len(more) else (more, counts)
     return [count + other for count, other in zip(longer, shorter, strict=False)] + longer[len(shorter) :]
+
+
+def is_ended(line: str) -> bool:
+    """Tell whether a line ends as sentences do: with a full stop or the like, quotes and brackets behind it or not."""
+    return line.rstrip(_CLOSING)[-1:] in _FINAL
 
 
 @cache

@@ -125,8 +125,14 @@ class TrainFiles(ParallelFiles):
 
 
 class TestFiles(ParallelFiles):
-    """A test set: a parallel text whose pairs may be labelled."""
+    """A test set: a parallel text, perhaps with more reference translations, whose pairs may be labelled."""
 
+    more_references: tuple[str, ...] = Field(
+        (),
+        strict=False,
+        description="Files of other translations of the source, beside that of the pairs; line n of each translates "
+        "line n of the source. `nmtkit score` compares with all of them.",
+    )
     labels: str = Field(
         "", description="File of what each pair is about (a domain, a phenomenon), one label a line, scored apart too."
     )

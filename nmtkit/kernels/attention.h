@@ -68,10 +68,11 @@ struct Scratch {
     }
 };
 
-// Where queries, keys and values of all sentences and heads lie: rows of `*_stride` numbers, a head's `size` of them
-// beside the next head's. The biases, a number for each of a row, are not yet added.
+// Where queries, keys and values of all sentences and heads lie: rows of `*_stride` numbers, those of a head beside the
+// next head's: `key_size` of a query and of a key, `value_size` of a value. The biases, a number for each of a row, are
+// not yet added.
 struct Heads {
-    Count sentences, heads, size, targets, sources, query_stride, memory_stride;
+    Count sentences, heads, key_size, value_size, targets, sources, query_stride, memory_stride;
     const Count *lengths;  // keys of each sentence, or null where each position sees itself and those before
     const float *query_bias, *key_bias, *value_bias;
     Count seen(Count sentence, Count target) const { return lengths ? lengths[sentence] : target + 1; }
@@ -80,23 +81,33 @@ struct Heads {
 // Attention of one head over few positions, in the registers and nearest memory of one thread.
 template <typename number> struct Attention {
     const Heads &at;
-    Count rows, columns, width;
+    Count rows, columns, asked, given;  // the last two: numbers of a query or key, and of a value
     float scale;
     Scratch query, key, value, across, weights, found;
 
     explicit Attention(const Heads &at)
-        : at(at), rows(padded(at.targets, 16)), columns(padded(at.sources, 16)), width(padded(at.size, 16)),
-          scale(1 / std::sqrt(float(at.size))), query(rows, width), key(columns, width), value(columns, width),
-          across(width, columns), weights(rows, columns), found(rows, width) {}
+        : at(at), rows(padded(at.targets, 16)), columns(padded(at.sources, 16)), asked(padded(at.key_size, 16)),
+          given(padded(at.value_size, 16)), scale(1 / std::sqrt(float(at.key_size))), query(rows, asked),
+          key(columns, asked), value(columns, given), across(asked, columns), weights(rows, columns),
+          found(rows, given) {}
 
-    void read(const number *q, const number *k, const number *v, Count sentence, Count head) {
-        const Count place = head * at.size, from = sentence * at.sources * at.memory_stride + place;
-        query.read(q + sentence * at.targets * at.query_stride + place, at.query_stride, at.targets, at.size,
-                   at.query_bias + place);
-        key.read(k + from, at.memory_stride, at.sources, at.size, at.key_bias + place);
-        value.read(v + from, at.memory_stride, at.sources, at.size, at.value_bias + place);
+    // Where the head of a sentence begins in queries, keys, values and what was found.
+    struct Places {
+        Count key_bias, value_bias, query, key, value, out;
+        Places(const Heads &at, Count sentence, Count head)
+            : key_bias(head * at.key_size), value_bias(head * at.value_size),
+              query(sentence * at.targets * at.query_stride + key_bias),
+              key(sentence * at.sources * at.memory_stride + key_bias),
+              value(sentence * at.sources * at.memory_stride + value_bias),
+              out(sentence * at.targets * at.heads * at.value_size + value_bias) {}
+    };
+
+    void read(const number *q, const number *k, const number *v, const Places &place) {
+        query.read(q + place.query, at.query_stride, at.targets, at.key_size, at.query_bias + place.key_bias);
+        key.read(k + place.key, at.memory_stride, at.sources, at.key_size, at.key_bias + place.key_bias);
+        value.read(v + place.value, at.memory_stride, at.sources, at.value_size, at.value_bias + place.value_bias);
         across.transpose(key);
-        multiply(query[0], across[0], weights[0], rows, width, columns);
+        multiply(query[0], across[0], weights[0], rows, asked, columns);
     }
 
     // Scores to weights; what a position does not see weighs nothing.
@@ -123,12 +134,12 @@ template <typename number> struct Attention {
         {
             Attention own(at);
             for (Part part(at.sentences * at.heads); part.begin < part.end; part.begin++) {
-                const Count sentence = part.begin / at.heads, head = part.begin % at.heads;
-                const Count joined = at.heads * at.size;
-                own.read(q, k, v, sentence, head);
+                const Count sentence = part.begin / at.heads;
+                const Places place(at, sentence, part.begin % at.heads);
+                own.read(q, k, v, place);
                 own.soften(sentence);
-                multiply(own.weights[0], own.value[0], own.found[0], own.rows, own.columns, own.width);
-                own.found.write(out + sentence * at.targets * joined + head * at.size, joined, at.targets, at.size);
+                multiply(own.weights[0], own.value[0], own.found[0], own.rows, own.columns, own.given);
+                own.found.write(out + place.out, at.heads * at.value_size, at.targets, at.value_size);
             }
         }
     }
@@ -136,26 +147,27 @@ template <typename number> struct Attention {
     // The gradients of the three biases lie one behind the other in `by_biases`.
     static void backward(const Heads &at, const number *q, const number *k, const number *v, const number *by_out,
                          number *by_q, number *by_k, number *by_v, float *by_biases) {
-        Sums all(3 * at.heads * at.size);
+        const Count keys = at.heads * at.key_size, values = at.heads * at.value_size;  // of all heads together
+        Sums all(2 * keys + values);
 #pragma omp parallel
         {
             Attention own(at);
             float *sums = all.own();
-            Scratch by_found(own.rows, own.width), by_weights(own.rows, own.columns), turned(own.columns, own.rows),
-                to_memory(own.columns, own.width);
+            Scratch by_found(own.rows, own.given), by_weights(own.rows, own.columns), turned(own.columns, own.rows),
+                turned_value(own.given, own.columns), by_query(own.rows, own.asked), by_key(own.columns, own.asked),
+                by_value(own.columns, own.given);
             for (Part part(at.sentences * at.heads); part.begin < part.end; part.begin++) {
-                const Count sentence = part.begin / at.heads, head = part.begin % at.heads;
-                const Count joined = at.heads * at.size, place = head * at.size;
-                const Count to_query = sentence * at.targets * at.query_stride + place;
-                const Count to_key = sentence * at.sources * at.memory_stride + place;
-                own.read(q, k, v, sentence, head);
+                const Count sentence = part.begin / at.heads;
+                const Places place(at, sentence, part.begin % at.heads);
+                own.read(q, k, v, place);
                 own.soften(sentence);
-                by_found.read(by_out + sentence * at.targets * joined + head * at.size, joined, at.targets, at.size);
+                by_found.read(by_out + place.out, values, at.targets, at.value_size);
                 turned.transpose(own.weights);
-                multiply(turned[0], by_found[0], to_memory[0], own.columns, own.rows, own.width);
-                to_memory.write(by_v + to_key, at.memory_stride, at.sources, at.size, sums + 2 * joined + place);
-                own.across.transpose(own.value);
-                multiply(by_found[0], own.across[0], by_weights[0], own.rows, own.width, own.columns);
+                multiply(turned[0], by_found[0], by_value[0], own.columns, own.rows, own.given);
+                by_value.write(by_v + place.value, at.memory_stride, at.sources, at.value_size,
+                               sums + 2 * keys + place.value_bias);
+                turned_value.transpose(own.value);
+                multiply(by_found[0], turned_value[0], by_weights[0], own.rows, own.given, own.columns);
                 for (Count row = 0; row < own.rows; row++) {
                     const float *w = own.weights[row];
                     float *by = by_weights[row], level = 0;
@@ -164,11 +176,12 @@ template <typename number> struct Attention {
 #pragma omp simd
                     for (Count i = 0; i < own.columns; i++) by[i] = w[i] * (by[i] - level) * own.scale;
                 }
-                multiply(by_weights[0], own.key[0], own.found[0], own.rows, own.columns, own.width);
-                own.found.write(by_q + to_query, at.query_stride, at.targets, at.size, sums + place);
+                multiply(by_weights[0], own.key[0], by_query[0], own.rows, own.columns, own.asked);
+                by_query.write(by_q + place.query, at.query_stride, at.targets, at.key_size, sums + place.key_bias);
                 turned.transpose(by_weights);
-                multiply(turned[0], own.query[0], to_memory[0], own.columns, own.rows, own.width);
-                to_memory.write(by_k + to_key, at.memory_stride, at.sources, at.size, sums + joined + place);
+                multiply(turned[0], own.query[0], by_key[0], own.columns, own.rows, own.asked);
+                by_key.write(by_k + place.key, at.memory_stride, at.sources, at.key_size,
+                             sums + keys + place.key_bias);
             }
         }
         all.write(by_biases);

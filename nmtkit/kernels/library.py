@@ -19,7 +19,7 @@ class Heads(Structure):
     """Where queries, keys and values lie; as in attention.h."""
 
     _fields_ = (
-        *((name, c_int64) for name in ("sentences", "heads", "size", "targets", "sources")),
+        *((name, c_int64) for name in ("sentences", "heads", "key_size", "value_size", "targets", "sources")),
         *((name, c_int64) for name in ("query_stride", "memory_stride")),
         *((name, c_void_p) for name in ("lengths", "query_bias", "key_bias", "value_bias")),
     )

@@ -1,7 +1,8 @@
 """Fused operations with their gradients, for tensors on the processor: what the layers of a model are made of.
 
-Letters as in `models.base`; **N** rows (tokens), **H** heads, **d** the width of a head. `number` is the format of
-products, float32 or bfloat16; sums, norms and losses are float32 throughout.
+Letters as in `models.base`; **N** rows (tokens), **H** heads, **E** the width of the queries, and of the keys, of all
+heads together, as **D** is that of their values. `number` is the format of products, float32 or bfloat16; sums, norms
+and losses are float32 throughout.
 """
 
 from ctypes import byref
@@ -158,40 +159,41 @@ class Relu(Function):
 
 
 class SelfAttention(Function):
-    """What each position finds in its own sentence: (B, L, 3 D) of queries, keys, values to (B, L, D).
+    """What each position finds in its own sentence: (B, L, 2 E + D) of queries, keys, values to (B, L, D).
 
-    `bias`, (3 D,) float32, is added first. With `lengths`, (B,) int64, positions from there on are hidden; without,
+    `bias`, (2 E + D,) float32, is added first. With `lengths`, (B,) int64, positions from there on are hidden; without,
     all later ones.
     """
 
     @staticmethod
-    def forward(ctx: Any, kernels: Kernels, heads: int, lengths: Tensor | None, packed: Tensor, bias: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, kernels: Kernels, heads: int, keys: int, lengths: Tensor | None, packed: Tensor, bias: Tensor
+    ) -> Tensor:
         sentences, positions, width = packed.shape
-        out = packed.new_empty(sentences, positions, width // 3)
-        third = width // 3
-        at = _heads(packed, packed, heads, lengths, (bias, bias[third:], bias[2 * third :]))
-        kernels("attention_forward", packed.dtype, byref(at), packed, *_behind(packed, third, 2 * third), out)
+        out = packed.new_empty(sentences, positions, width - 2 * keys)
+        at = _heads(packed, packed, heads, lengths, (bias, bias[keys:], bias[2 * keys :]))
+        kernels("attention_forward", packed.dtype, byref(at), packed, *_behind(packed, keys, 2 * keys), out)
         ctx.save_for_backward(packed, bias, lengths)
-        ctx.kernels, ctx.heads = kernels, heads
+        ctx.kernels, ctx.heads, ctx.keys = kernels, heads, keys
         return out
 
     @staticmethod
     def backward(ctx: Any, by_out: Tensor) -> tuple[Tensor | None, ...]:
         packed, bias, lengths = ctx.saved_tensors
-        third = packed.size(-1) // 3
+        keys = ctx.keys
         by_packed, by_bias = torch.empty_like(packed), torch.empty_like(bias)
-        at = _heads(packed, packed, ctx.heads, lengths, (bias, bias[third:], bias[2 * third :]))
+        at = _heads(packed, packed, ctx.heads, lengths, (bias, bias[keys:], bias[2 * keys :]))
         ctx.kernels(
-            "attention_backward", packed.dtype, byref(at), packed, *_behind(packed, third, 2 * third),
-            by_out.contiguous(), by_packed, *_behind(by_packed, third, 2 * third), by_bias,
+            "attention_backward", packed.dtype, byref(at), packed, *_behind(packed, keys, 2 * keys),
+            by_out.contiguous(), by_packed, *_behind(by_packed, keys, 2 * keys), by_bias,
         )  # fmt: skip
-        return None, None, None, by_packed, by_bias
+        return None, None, None, None, by_packed, by_bias
 
 
 class CrossAttention(Function):
-    """What each target position, (B, T, D), finds in the source, (B, S, 2 D) of keys and values: (B, T, D).
+    """What each target position, (B, T, E), finds in the source, (B, S, E + D) of keys and values: (B, T, D).
 
-    The biases, (D,) and (2 D,) float32, are added first; source positions from `lengths`, (B,) int64, on are hidden.
+    The biases, (E,) and (E + D,) float32, are added first; source positions from `lengths`, (B,) int64, on are hidden.
     """
 
     @staticmethod
@@ -199,10 +201,10 @@ class CrossAttention(Function):
         ctx: Any, kernels: Kernels, heads: int, lengths: Tensor, query: Tensor, memory: Tensor, query_bias: Tensor,
         memory_bias: Tensor,
     ) -> Tensor:  # fmt: skip
-        width = query.size(-1)
-        out = torch.empty_like(query)
-        at = _heads(query, memory, heads, lengths, (query_bias, memory_bias, memory_bias[width:]))
-        kernels("attention_forward", query.dtype, byref(at), query, memory, *_behind(memory, width), out)
+        keys = query.size(-1)
+        out = query.new_empty(*query.shape[:2], memory.size(-1) - keys)
+        at = _heads(query, memory, heads, lengths, (query_bias, memory_bias, memory_bias[keys:]))
+        kernels("attention_forward", query.dtype, byref(at), query, memory, *_behind(memory, keys), out)
         ctx.save_for_backward(lengths, query, memory, query_bias, memory_bias)
         ctx.kernels, ctx.heads = kernels, heads
         return out
@@ -210,30 +212,30 @@ class CrossAttention(Function):
     @staticmethod
     def backward(ctx: Any, by_out: Tensor) -> tuple[Tensor | None, ...]:
         lengths, query, memory, query_bias, memory_bias = ctx.saved_tensors
-        width = query.size(-1)
-        by_query, by_memory, by_bias = (
-            torch.empty_like(query),
-            torch.empty_like(memory),
-            query_bias.new_empty(3 * width),
-        )
-        at = _heads(query, memory, ctx.heads, lengths, (query_bias, memory_bias, memory_bias[width:]))
+        keys = query.size(-1)
+        by_query, by_memory = torch.empty_like(query), torch.empty_like(memory)
+        by_bias = query_bias.new_empty(keys + memory.size(-1))
+        at = _heads(query, memory, ctx.heads, lengths, (query_bias, memory_bias, memory_bias[keys:]))
         ctx.kernels(
-            "attention_backward", query.dtype, byref(at), query, memory, *_behind(memory, width), by_out.contiguous(),
-            by_query, by_memory, *_behind(by_memory, width), by_bias,
+            "attention_backward", query.dtype, byref(at), query, memory, *_behind(memory, keys), by_out.contiguous(),
+            by_query, by_memory, *_behind(by_memory, keys), by_bias,
         )  # fmt: skip
-        return None, None, None, by_query, by_memory, by_bias[:width], by_bias[width:]
+        return None, None, None, by_query, by_memory, by_bias[:keys], by_bias[keys:]
 
 
 def _heads(
     query: Tensor, memory: Tensor, heads: int, lengths: Tensor | None, biases: tuple[Tensor, Tensor, Tensor]
 ) -> Heads:
-    """Return the layout of queries, (B, T, …), and of keys and values, (B, S, …)."""
-    width = len(biases[2])
+    """Return the layout of queries, (B, T, …), and of keys and values, (B, S, …).
+
+    The biases begin with those of queries, keys and values; those of keys and values are the ends of one tensor.
+    """
+    keys, values = len(biases[1]) - len(biases[2]), len(biases[2])
     places = [bias.data_ptr() for bias in biases]
     hidden = None if lengths is None else lengths.data_ptr()
     return Heads(
-        query.size(0), heads, width // heads, query.size(1), memory.size(1), query.size(2), memory.size(2), hidden,
-        *places,
+        query.size(0), heads, keys // heads, values // heads, query.size(1), memory.size(1), query.size(2),
+        memory.size(2), hidden, *places,
     )  # fmt: skip
 
 

@@ -1,15 +1,15 @@
 """chrF (Popović 2015) and chrF++ (Popović 2017) by sacreBLEU."""
 
+from functools import partial
 from typing import Literal
 
 from pydantic import Field
 
-from nmtkit.metrics.base import Metric
-from nmtkit.metrics.sacre import SacrebleuMetric
-from nmtkit.section import Section
+from nmtkit.metrics.base import MetricSection
+from nmtkit.metrics.sacre import Formula, SacrebleuMetric
 
 
-class ChrfConfig(Section):
+class ChrfConfig(MetricSection):
     """chrF as sacreBLEU computes it: an F-score over character n-grams, white space left out."""
 
     kind: Literal["chrf"] = "chrf"
@@ -18,9 +18,11 @@ class ChrfConfig(Section):
     beta: int = Field(2, ge=1, description="How many times recall weighs as much as precision.")
     lowercase: bool = Field(False, description="Ignore case.")
 
-    def build(self, target_language: str) -> Metric:  # noqa: ARG002  every metric may depend on the language
+    def build(self, target_language: str) -> SacrebleuMetric:  # noqa: ARG002  every metric may depend on the language
         """Return the metric."""
         from sacrebleu.metrics.chrf import CHRF
+
+        from nmtkit.metrics import formulas
 
         metric = CHRF(
             char_order=self.character_order,
@@ -28,4 +30,5 @@ class ChrfConfig(Section):
             beta=self.beta,
             lowercase=self.lowercase,
         )
-        return SacrebleuMetric(metric, higher_is_better=True)
+        formula = Formula(values=partial(formulas.chrf, beta=self.beta))
+        return SacrebleuMetric(metric, formula, name=f"chrF{self.beta}{'+' * self.word_order}")

@@ -4,12 +4,16 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from nmtkit.metrics.base import Metric, primary_language
-from nmtkit.metrics.sacre import SacrebleuMetric
-from nmtkit.section import Section
+from nmtkit.errors import ConfigError
+from nmtkit.metrics.base import MetricSection
+from nmtkit.metrics.languages import UNSPACED, primary_language
+from nmtkit.metrics.sacre import Formula, SacrebleuMetric
+
+SPLIT = ("zh", "ja")
+"""The languages whose characters sacreBLEU makes words of."""
 
 
-class TerConfig(Section):
+class TerConfig(MetricSection):
     """TER as sacreBLEU computes it: word edits and shifts per 100 words of reference; lower is better."""
 
     kind: Literal["ter"] = "ter"
@@ -22,11 +26,22 @@ class TerConfig(Section):
         "auto: for targets zh and ja.",
     )
 
-    def build(self, target_language: str) -> Metric:
-        """Return the metric."""
+    def unfit(self, target_language: str) -> str:
+        """Return why there is no such score for this language; empty where there is."""
+        language = primary_language(target_language)
+        if language in UNSPACED and language not in SPLIT and self.asian_support == "auto":
+            return f'it counts words, and target language "{target_language}" has no spaces between them'
+        return ""
+
+    def build(self, target_language: str) -> SacrebleuMetric:
+        """Return the metric. Raises ConfigError for a language without spaces that sacreBLEU does not split."""
         from sacrebleu.metrics.ter import TER
 
-        unspaced = primary_language(target_language) in ("zh", "ja")
+        from nmtkit.metrics import formulas
+
+        if problem := self.unfit(target_language):
+            raise ConfigError(f'score.metrics: kind = "ter": {problem}; leave it out, or set asian_support = "off"')
+        unspaced = primary_language(target_language) in SPLIT
         asian = self.asian_support == "on" or (self.asian_support == "auto" and unspaced)
         metric = TER(
             normalized=self.normalized or asian,  # sacreBLEU splits characters only while it normalizes
@@ -34,7 +49,8 @@ class TerConfig(Section):
             asian_support=asian,
             case_sensitive=self.case_sensitive,
         )
-        built = SacrebleuMetric(metric, higher_is_better=False, describe=_describe)
+        formula = Formula(values=formulas.ter, describe=_describe)
+        built = SacrebleuMetric(metric, formula, name="TER", higher_is_better=False)
         built.patience = 1_000  # shifts make the time grow faster than the square of the words
         return built
 

@@ -62,16 +62,20 @@ def relu_dropped(x: Tensor, bias: Tensor, dropout: Dropout) -> Tensor:
     return dropped
 
 
-def self_attention(packed: Tensor, bias: Tensor, heads: int, lengths: Tensor | None, dropout: Dropout) -> Tensor:
-    """Return what each position finds in its sentence: queries, keys and values, (B, L, 3 D), to (B, L, D).
+def self_attention(
+    packed: Tensor, bias: Tensor, heads: int, lengths: Tensor | None, dropout: Dropout, *, key_width: int
+) -> Tensor:
+    """Return what each position finds in its sentence: queries, keys and values, (B, L, 2 E + D), to (B, L, D).
 
-    `bias`, (3 D,), is added first. Positions from `lengths`, (B,), on are hidden; without it, all later positions.
+    E is `key_width`. `bias`, (2 E + D,), is added first. Positions from `lengths`, (B,), on are hidden; without it, all
+    later positions.
     """
     kernels = _for_attention(packed.size(1), dropout, packed)
     if kernels is not None:
-        found: Tensor = operations.apply(operations.SelfAttention, kernels, heads, lengths, packed, bias)
+        found: Tensor = operations.apply(operations.SelfAttention, kernels, heads, key_width, lengths, packed, bias)
         return found
-    query, key, value = (split_heads(x, heads) for x in (packed + bias.to(packed.dtype)).chunk(3, dim=-1))
+    widths = key_width, key_width, packed.size(-1) - 2 * key_width
+    query, key, value = (split_heads(x, heads) for x in (packed + bias.to(packed.dtype)).split_with_sizes(widths, -1))
     positions = packed.size(1)
     hidden = causal_bias(positions, packed.device) if lengths is None else _padding(lengths, positions)
     return join_heads(attention(query, key, value, hidden, dropout))
@@ -80,16 +84,17 @@ def self_attention(packed: Tensor, bias: Tensor, heads: int, lengths: Tensor | N
 def cross_attention(
     query: Tensor, memory: Tensor, biases: tuple[Tensor, Tensor], heads: int, lengths: Tensor, dropout: Dropout
 ) -> Tensor:
-    """Return what each target position, (B, T, D), finds in the source, (B, S, 2 D) of keys and values: (B, T, D).
+    """Return what each target position, (B, T, E), finds in the source, (B, S, E + D) of keys and values: (B, T, D).
 
-    The biases, (D,) and (2 D,), are added first; source positions from `lengths`, (B,), on are hidden.
+    The biases, (E,) and (E + D,), are added first; source positions from `lengths`, (B,), on are hidden.
     """
     kernels = _for_attention(max(query.size(1), memory.size(1)), dropout, query, memory)
     if kernels is not None:
         found: Tensor = operations.apply(operations.CrossAttention, kernels, heads, lengths, query, memory, *biases)
         return found
+    widths = query.size(-1), memory.size(-1) - query.size(-1)
     query = split_heads(query + biases[0].to(query.dtype), heads)
-    key, value = (split_heads(x, heads) for x in (memory + biases[1].to(memory.dtype)).chunk(2, dim=-1))
+    key, value = (split_heads(x, heads) for x in (memory + biases[1].to(memory.dtype)).split_with_sizes(widths, -1))
     return join_heads(attention(query, key, value, _padding(lengths, key.size(2)), dropout))
 
 

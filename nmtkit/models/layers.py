@@ -1,6 +1,7 @@
 """Layers shared by architectures: dropout, attention, positions, embeddings.
 
-Letters as in `models.base`; **H** heads, **d** the width of a head (D / H), **L** positions of either side.
+Letters as in `models.base`; **H** heads, **d** the width of a head (D / H, that of queries and keys may be another),
+**L** positions of either side.
 """
 
 import math
@@ -78,21 +79,29 @@ LONG = 192
 def attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, dropout: Dropout) -> Tensor:
     """Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1).
 
-    `query` (B, H, T, d), `key` and `value` (B, H, L, d); `bias` is added to the scores and broadcasts to
-    (B, H, T, L). Returns (B, H, T, d). By PyTorch's fused kernel on a GPU and for long sentences; else the three
-    operations are written out. Measured on two cores with AVX-512 BF16, forth and back, 4,096 positions of 8 heads of
-    64 in bf16: written out 30, 89, 150 and 300 ms with 64, 192, 256 and 512 positions a sentence, fused 79, 86, 101
-    and 157 ms; the kernel of `models.fused` 25, 57, 78 and 240 ms.
+    `query` (B, H, T, d) and `key` (B, H, L, d), `value` (B, H, L, d) of a d of its own; `bias` is added to the scores
+    and broadcasts to (B, H, T, L). Returns (B, H, T, d), as wide as values. By PyTorch's fused kernel on a GPU and for
+    long sentences; else the three operations are written out. Measured on two cores with AVX-512 BF16, forth and back,
+    4,096 positions of 8 heads of 64 in bf16: written out 30, 89, 150 and 300 ms with 64, 192, 256 and 512 positions a
+    sentence, fused 79, 86, 101 and 157 ms; the kernel of `models.fused` 25, 57, 78 and 240 ms.
     """
     if query.is_cuda or key.size(2) > LONG:
         p = dropout.p if dropout.training else 0.0
         mask = None if bias is None else bias.to(query.dtype)
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=p)
+        scale, size = query.size(-1) ** -0.5, max(query.size(-1), value.size(-1))
+        q, k, v = (_wide(x, size) for x in (query, key, value))  # the fused kernels know one size only
+        found = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p, scale=scale)
+        return found[..., : value.size(-1)]
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
     if bias is not None:
         scores = scores + bias
     weights: Tensor = dropout(scores.softmax(-1))
     return weights.to(value.dtype) @ value
+
+
+def _wide(x: Tensor, size: int) -> Tensor:
+    """Return x with zeros behind its last dimension, up to this size."""
+    return x if x.size(-1) == size else F.pad(x, (0, size - x.size(-1)))
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
@@ -105,13 +114,13 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(-2)
 
 
-def projection(inputs: int, outputs: int, blocks: int = 1) -> Projection:
+def projection(inputs: int, *outputs: int) -> Projection:
     """Return a linear layer with Xavier-uniform weights and zero biases (Glorot and Bengio 2010).
 
-    `blocks` matrices that share their input may lie in one layer of blocks × `outputs`; each is drawn by its own size.
+    Matrices that share their input may lie in one layer, one behind the other; each is drawn by its own size.
     """
-    layer = Projection(inputs, blocks * outputs)
-    for block in layer.weight.data.chunk(blocks):
+    layer = Projection(inputs, sum(outputs))
+    for block in layer.weight.data.split_with_sizes(list(outputs)):
         nn.init.xavier_uniform_(block)
     nn.init.zeros_(layer.bias)
     return layer

@@ -25,6 +25,11 @@ class ModelSection(Section):
         "for target and output (target), or three (none).",
     )
 
+    @property
+    def longest(self) -> int | None:
+        """Positions of a sentence, its end mark included, that the model tells apart; None: any number."""
+        return None
+
     @abstractmethod
     def build(self, source_vocabulary: int, target_vocabulary: int) -> "AutoregressiveModel":
         """Return the network for vocabularies of these sizes, with freshly drawn weights."""

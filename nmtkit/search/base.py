@@ -46,9 +46,22 @@ class LengthLimit(NamedTuple):
         return ((source.lengths - 1) * self.ratio).long() + self.extra
 
 
+class Place(NamedTuple):
+    """Where a sentence stands in the text: all that what is drawn for it may depend on, beside a seed."""
+
+    line: int
+    """The number of its line."""
+    part: int = 0
+    """Which part of the line, where that was too long and cut."""
+
+
 class Search(ABC, Generic[M]):
     """A way to find good translations under a model."""
 
     @abstractmethod
-    def __call__(self, model: M, source: Padded) -> list[list[Hypothesis]]:
-        """Return for each of the B sentences its hypotheses, best first, without duplicates."""
+    def __call__(self, model: M, source: Padded, places: Sequence[Place] | None = None) -> list[list[Hypothesis]]:
+        """Return for each of the B sentences its hypotheses, best first, without duplicates.
+
+        A search that draws draws for the `places` of the sentences, so that batches change nothing; None: those in the
+        batch. Any other disregards them.
+        """

@@ -1,5 +1,6 @@
 """Beam search: the most probable partial translations at each step, ranked in the end by length penalty."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 from nmtkit.corpus.vocabulary import BOS, EOS
 from nmtkit.data.batch import Padded
 from nmtkit.models.base import AutoregressiveModel
-from nmtkit.search.base import Hypothesis, LengthLimit, Search
+from nmtkit.search.base import Hypothesis, LengthLimit, Place, Search
 from nmtkit.search.candidates import best_tokens
 
 DEAD = -float("inf")
@@ -71,7 +72,12 @@ class BeamSearch(Search[AutoregressiveModel]):
         self.limit = limit
         self.stop_early = stop_early
 
-    def __call__(self, model: AutoregressiveModel, source: Padded) -> list[list[Hypothesis]]:
+    def __call__(
+        self,
+        model: AutoregressiveModel,
+        source: Padded,
+        places: Sequence[Place] | None = None,  # noqa: ARG002  nothing is drawn
+    ) -> list[list[Hypothesis]]:
         """Return at most `n_best` hypotheses for each of the B sentences, fewer only where no more exist."""
         memory = model.encode(source)
         state = model.start(memory)

@@ -1,11 +1,13 @@
 """Greedy search: the most probable token at each step."""
 
+from collections.abc import Sequence
+
 import torch
 
 from nmtkit.corpus.vocabulary import BOS, EOS
 from nmtkit.data.batch import Padded
 from nmtkit.models.base import AutoregressiveModel
-from nmtkit.search.base import Hypothesis, LengthLimit, Search
+from nmtkit.search.base import Hypothesis, LengthLimit, Place, Search
 from nmtkit.search.candidates import best_tokens
 
 
@@ -15,7 +17,12 @@ class GreedySearch(Search[AutoregressiveModel]):
     def __init__(self, limit: LengthLimit) -> None:
         self.limit = limit
 
-    def __call__(self, model: AutoregressiveModel, source: Padded) -> list[list[Hypothesis]]:
+    def __call__(
+        self,
+        model: AutoregressiveModel,
+        source: Padded,
+        places: Sequence[Place] | None = None,  # noqa: ARG002  nothing is drawn
+    ) -> list[list[Hypothesis]]:
         """Return one hypothesis for each of the B sentences.
 
         Sentences leave the batch as they end, so a long one does not keep the short ones busy.

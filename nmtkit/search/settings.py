@@ -72,4 +72,44 @@ class BeamConfig(LimitedSection):
         return BeamSearch(self.beam, self.length_penalty, self.n_best, limit)
 
 
-SearchConfig = Annotated[BeamConfig | GreedyConfig, Field(discriminator="kind")]
+class SamplingConfig(LimitedSection):
+    """Draw each token at random, as probable as the model finds it: for back-translation.
+
+    What is drawn for a line depends on the seed and on the number of the line, never on the lines beside it.
+    """
+
+    kind: Literal["sampling"] = "sampling"
+    n_best: int = Field(
+        1, ge=1, le=1_000, description="Samples drawn for each sentence; those that are the same are returned once."
+    )
+    temperature: float = Field(
+        1.0,
+        gt=0,
+        description="Probabilities are raised to the power of 1 / temperature; below 1 draws the likely more.",
+    )
+    top_k: int = Field(0, ge=0, description="Draw from the top_k most probable tokens only; 0: from all.")
+    top_p: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Draw from the most probable tokens only that together have at least this share; 1: from all.",
+    )
+    seed: int = Field(1, ge=0, description="Another seed draws other translations.")
+
+    @property
+    def rows_per_sentence(self) -> int:
+        """Most hypotheses of a sentence computed at once."""
+        return self.n_best
+
+    def build(self) -> "Search[AutoregressiveModel]":
+        """Return the search."""
+        from nmtkit.search.base import LengthLimit
+        from nmtkit.search.sampling import Chances, SamplingSearch
+
+        chances = Chances(self.temperature, self.top_k, self.top_p)
+        return SamplingSearch(
+            self.n_best, chances, self.seed, LengthLimit(self.max_length_ratio, self.max_length_extra)
+        )
+
+
+SearchConfig = Annotated[BeamConfig | GreedyConfig | SamplingConfig, Field(discriminator="kind")]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import NamedTuple, TypeVar
 
 import torch
@@ -98,7 +99,8 @@ class Validator:
             if self.translating is None:
                 return Share(losses, [])
             lines = self.dev.sources[self._own]
-            return Share(losses, self.translating.translator.translate(lines, tag=self.dev.tag))
+            numbers = count(1 + self._group.rank, self._group.ranks)
+            return Share(losses, self.translating.translator.translate(lines, tag=self.dev.tag, numbers=numbers))
 
     def judge(self, shares: Sequence[Share]) -> Validation:
         """Return loss and score from what all processes computed, by rank."""

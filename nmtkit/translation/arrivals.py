@@ -3,12 +3,15 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 from threading import Condition, Thread
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 GRACE = 0.02
 """Seconds that further lines of a chunk are waited for: short to a person, long to a program that writes lines."""
 
 
-class Arrivals:
+class Arrivals(Generic[T]):
     """Reads lines while others are translated, at most two chunks ahead.
 
     A chunk holds at least one line and at most `chunk_lines`. With a `grace` it is handed out that many
@@ -16,11 +19,11 @@ class Arrivals:
     one, chunks are full.
     """
 
-    def __init__(self, lines: Iterable[str], chunk_lines: int, *, grace: float | None) -> None:
+    def __init__(self, lines: Iterable[T], chunk_lines: int, *, grace: float | None) -> None:
         self._lines = lines
         self._chunk_lines = chunk_lines
         self._grace = grace
-        self._arrived: deque[str] = deque()
+        self._arrived: deque[T] = deque()
         self._wanted = 1
         self._ended = self._closed = False
         self._error: BaseException | None = None
@@ -28,7 +31,7 @@ class Arrivals:
         # A thread that waits for standard input cannot be stopped; it must not keep the process alive.
         Thread(target=self._read, name="reader", daemon=True).start()
 
-    def __iter__(self) -> Iterator[list[str]]:
+    def __iter__(self) -> Iterator[list[T]]:
         """Yield chunks until the lines end. An error of the reader is raised here, behind the lines before it."""
         while chunk := self._take():
             yield chunk
@@ -41,7 +44,7 @@ class Arrivals:
             self._closed = True
             self._changed.notify_all()
 
-    def _take(self) -> list[str]:
+    def _take(self) -> list[T]:
         with self._changed:
             self._wait_for(1, None)
             self._wait_for(self._chunk_lines, self._grace)

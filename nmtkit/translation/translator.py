@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 
 import torch
 
@@ -13,7 +13,7 @@ from nmtkit.corpus.tags import check_tags
 from nmtkit.corpus.vocabulary import UNK
 from nmtkit.data.batch import collate
 from nmtkit.models.base import AutoregressiveModel
-from nmtkit.search.base import Hypothesis
+from nmtkit.search.base import Hypothesis, Place
 from nmtkit.translation.cutting import cut, holds_several
 from nmtkit.translation.settings import TranslateConfig
 
@@ -76,38 +76,45 @@ class LineTranslator:
         self.computed: Callable[[], None] = lambda: None
         """Called behind each batch."""
 
-    def translate(self, lines: Iterable[str], *, tag: str | None = None) -> list[str]:
+    def translate(
+        self, lines: Iterable[str], *, tag: str | None = None, numbers: Iterable[int] | None = None
+    ) -> list[str]:
         """Return the best translation of each line, as `hypotheses` does."""
-        return [hypotheses[0].text for hypotheses in self.hypotheses(lines, tag=tag)]
+        return [hypotheses[0].text for hypotheses in self.hypotheses(lines, tag=tag, numbers=numbers)]
 
-    def hypotheses(self, lines: Iterable[str], *, tag: str | None = None) -> Iterator[list[Hypothesis]]:
+    def hypotheses(
+        self, lines: Iterable[str], *, tag: str | None = None, numbers: Iterable[int] | None = None
+    ) -> Iterator[list[Hypothesis]]:
         """Yield the hypotheses of each line in order, best first, at least one.
 
-        `tag` is put before each source; empty: none, None: `config.tag`. Raises ConfigError for one that the vocabulary
-        does not have. Reads `config.chunk_lines` lines at a time. The model is put into evaluation mode only while it
-        works.
+        `tag` is put before each source; empty: none, None: `config.tag`. `numbers` are those of the lines, of which
+        depends what a search draws at random; None: 1, 2, …. Raises ConfigError for a tag that the vocabulary does not
+        have. Reads `config.chunk_lines` lines at a time. The model is put into evaluation mode only while it works.
         """
         if isinstance(lines, str):
             raise TypeError("lines must be a list of strings, not one string; write [line]")
         key, asked = ("translate.tag", self.config.tag) if tag is None else ("tag", tag)
         check_tags({key: asked}, self.source_segmenter.tags)
-        return self._stream(iter(lines), [self.source_segmenter.tag(asked)] if asked else [])
+        before = [self.source_segmenter.tag(asked)] if asked else []
+        return self._stream(iter(lines), before, iter(count(1) if numbers is None else numbers))
 
-    def _stream(self, lines: Iterator[str], before: list[int]) -> Iterator[list[Hypothesis]]:
+    def _stream(self, lines: Iterator[str], before: list[int], numbers: Iterator[int]) -> Iterator[list[Hypothesis]]:
         while chunk := list(islice(lines, self.config.chunk_lines)):
-            yield from self._answer(chunk, before)
+            yield from self._answer(chunk, before, list(islice(numbers, len(chunk))))
 
-    def _answer(self, lines: Sequence[str], before: list[int]) -> list[list[Hypothesis]]:
+    def _answer(self, lines: Sequence[str], before: list[int], numbers: Sequence[int]) -> list[list[Hypothesis]]:
         """Return the hypotheses of a chunk of lines; the ids `before` come before those of each source."""
         texts = [self.normalize(clean(line)) for line in lines]
         encoded = iter(self.source_segmenter.encode([text for text in texts if text.strip()]))
         parts: list[list[int]] = []
+        places: list[Place] = []
         parts_of_line: list[range] = []
-        for text in texts:
+        for text, number in zip(texts, numbers, strict=True):
             first = len(parts)
             parts += [before + part for part in self._parts(next(encoded) if text.strip() else [])]
             parts_of_line.append(range(first, len(parts)))
-        found = self._search(parts)
+            places += [Place(number, part) for part in range(len(parts) - first)]
+        found = self._search(parts, places)
         return [self._restored(_join([found[part] for part in own])) for own in parts_of_line]
 
     def _restored(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
@@ -138,14 +145,15 @@ class LineTranslator:
         """Tell whether text is of several sentences and longer than what was trained on: sentences may get lost."""
         return 0 < self.usual_pieces < len(ids) and holds_several(self.source_segmenter.pieces(ids))
 
-    def _search(self, sentences: Sequence[list[int]]) -> list[list[Hypothesis]]:
+    def _search(self, sentences: Sequence[list[int]], places: Sequence[Place]) -> list[list[Hypothesis]]:
         """Return the hypotheses, with text, of sentences of ids, computed in batches of like length."""
         found: list[list[Hypothesis]] = [[] for _ in sentences]
-        with _inference(self.model):
+        with inference(self.model):
             for batch in self._batches(sentences):
-                source = collate([sentences[place] for place in batch]).to(self.device)
-                for place, hypotheses in zip(batch, self.search(self.model, source), strict=True):
-                    found[place] = hypotheses
+                source = collate([sentences[each] for each in batch]).to(self.device)
+                answers = self.search(self.model, source, [places[each] for each in batch])
+                for each, hypotheses in zip(batch, answers, strict=True):
+                    found[each] = hypotheses
                 self.computed()
         texts = iter(self.target_segmenter.decode([h.ids for hypotheses in found for h in hypotheses]))
         return [[h._replace(text=clean(next(texts))) for h in hypotheses] for hypotheses in found]
@@ -156,13 +164,13 @@ class LineTranslator:
         begin = 0
         while begin < len(order):
             longest = len(sentences[order[begin]]) + 1
-            count = max(1, self.config.batch_tokens // (longest * self.config.search.rows_per_sentence))
-            yield order[begin : begin + count]
-            begin += count
+            size = max(1, self.config.batch_tokens // (longest * self.config.search.rows_per_sentence))
+            yield order[begin : begin + size]
+            begin += size
 
 
 @contextmanager
-def _inference(model: AutoregressiveModel) -> Iterator[None]:
+def inference(model: AutoregressiveModel) -> Iterator[None]:
     """Switch dropout and gradients off, and dropout back to what it was."""
     training = model.training
     model.eval()

@@ -54,7 +54,10 @@ def test_what_tables_share_is_told_once_with_what_differs():
     assert f"{shared}.\n" in dev
     assert "| `" not in dev
     assert f"{shared}; and:\n" in test
-    assert [line.split(" | ")[0] for line in test.split("\n") if line.startswith("| `")] == ["| `labels`"]
+    assert [line.split(" | ")[0] for line in test.split("\n") if line.startswith("| `")] == [
+        "| `more_references`",
+        "| `labels`",
+    ]
 
 
 def test_rows_say_type_range_default_and_meaning():

@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from toy import comet
 from toy.corpora import write_lines
 from toy.projects import Project, same
 
@@ -134,6 +135,25 @@ def test_the_logged_score_is_that_of_the_development_set_with_its_tag(fresh: Pro
         scores[tag] = metric(list(read_lines(output)), list(read_lines(fresh.folder / "dev.de"))).value
     assert logged["score"] == pytest.approx(scores["news"])
     assert scores["news"] != pytest.approx(scores[""])
+
+
+def test_checkpoints_are_not_chosen_by_what_takes_too_long(
+    fresh: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comet.install(tmp_path, monkeypatch)
+    metric = comet.model(tmp_path)
+    asked = f"{{kind='comet', python='{metric.python}', model='{metric.model}'}}"
+    with pytest.raises(ConfigError, match=r'score\.metrics\[0\]\.kind = "comet": takes too long to choose'):
+        fresh.train(f"score.metrics=[{asked}]")
+    fresh.train(f"score.metrics=[{{kind='chrf'}}, {asked}]", "train.stop.updates=1")
+
+
+@pytest.mark.slow
+def test_what_the_language_makes_of_the_metric_is_said(fresh: Project) -> None:
+    settings = ("languages.target=th", "train.stop.updates=1")
+    prepare(fresh.config(*settings), fresh.folder, fresh.run, Log("quiet"))
+    fresh.train(*settings)
+    assert fresh.run.log.read_text(encoding="utf-8").count("BLEU compares characters") == 1
 
 
 def test_tags_must_be_prepared_and_trained(fresh: Project) -> None:

@@ -19,6 +19,7 @@ import nmtkit
 from nmtkit.cli import app
 from nmtkit.commands.run_repeat import repeating
 from nmtkit.commands.score import score_run
+from nmtkit.commands.score_output import Output
 from nmtkit.commands.train_card import command_line
 from nmtkit.data.store import PairStore
 from nmtkit.errors import NmtkitError
@@ -204,7 +205,7 @@ def test_the_commands_of_a_card_repeat_the_run(finished: Project, monkeypatch: p
 
 
 def score(project: Project, *settings: str) -> None:
-    score_run(project.run, project.config(*settings), project.folder, Log("quiet"), device="cpu", form="json")
+    score_run(project.run, project.config(*settings), project.folder, Log("quiet"), device="cpu", output=Output("json"))
 
 
 def test_scores_are_put_on_the_card(finished: Project, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +214,7 @@ def test_scores_are_put_on_the_card(finished: Project, capsys: pytest.CaptureFix
     score(finished, "translate.search.beam=3")
     shown = json.loads(capsys.readouterr().out)
     (test,) = card_of(finished)["tests"]
-    assert test["scores"] == shown["sets"][0]["scores"]
+    assert test["scores"] == shown["sets"][0]["systems"][0]["scores"]
     assert (test["name"], test["checkpoint"], test["lines"]) == ("test", shown["checkpoint"], 20)
     assert test["updates"] == ([4, 8] if test["checkpoint"] == "average" else [int(test["checkpoint"])])
     assert test["translate"]["search"]["beam"] == 3

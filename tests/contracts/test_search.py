@@ -1,5 +1,6 @@
 """What every search promises, over every member of the union and every model."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -11,9 +12,9 @@ from toy.union import members
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD, UNK
 from nmtkit.data.batch import Batch, Padded, collate
 from nmtkit.models.base import AutoregressiveModel
-from nmtkit.search.base import Hypothesis
+from nmtkit.search.base import Hypothesis, Place
 from nmtkit.search.forced import forced_scores
-from nmtkit.search.settings import BeamConfig, GreedyConfig, SearchConfig
+from nmtkit.search.settings import BeamConfig, GreedyConfig, SamplingConfig, SearchConfig
 
 LIMIT = {"max_length_ratio": 1.5, "max_length_extra": 3}
 
@@ -22,6 +23,7 @@ SEARCHES: dict[str, SearchConfig] = {
     "beam-1": BeamConfig(beam=1, **LIMIT),
     "beam-5-of-5": BeamConfig(beam=5, n_best=5, length_penalty=1.0, **LIMIT),
     "beam-40-of-3": BeamConfig(beam=40, n_best=3, length_penalty=0.0, **LIMIT),
+    "sampling-5-of-the-likely": SamplingConfig(n_best=5, temperature=0.8, top_k=12, top_p=0.9, **LIMIT),
 }
 MODELS = [*VARIANTS, "table"]
 
@@ -33,9 +35,11 @@ def model_named(name: str) -> AutoregressiveModel:
     return TableModel(23, seed=3).eval() if name == "table" else build(VARIANTS[name])
 
 
-def search_with(config: SearchConfig, model: AutoregressiveModel, source: Padded) -> list[list[Hypothesis]]:
+def search_with(
+    config: SearchConfig, model: AutoregressiveModel, source: Padded, places: Sequence[Place] | None = None
+) -> list[list[Hypothesis]]:
     with torch.inference_mode():
-        return config.build()(model, source)
+        return config.build()(model, source, places)
 
 
 def same_or_tied(one: list[Hypothesis], other: list[Hypothesis]) -> None:
@@ -80,13 +84,15 @@ def test_batch_size_order_and_neighbours_change_nothing(name: str, search: Searc
     generator = torch.Generator().manual_seed(seed)
     lengths = torch.randint(0, 14, (7,), generator=generator).tolist()
     sentences = random_sentences(lengths, seed)
-    together = search_with(search, model, collate(sentences))
+    places = [Place(number * 3, number % 2) for number in range(len(sentences))]
+    together = search_with(search, model, collate(sentences), places)
     order = torch.randperm(len(sentences), generator=generator).tolist()
-    shuffled = search_with(search, model, collate([sentences[place] for place in order]))
+    source = collate([sentences[place] for place in order])
+    shuffled = search_with(search, model, source, [places[place] for place in order])
     for rank, place in enumerate(order):
         same_or_tied(shuffled[rank], together[place])
     for place, sentence in enumerate(sentences):
-        alone = search_with(search, model, collate([sentence]))[0]
+        alone = search_with(search, model, collate([sentence]), [places[place]])[0]
         same_or_tied(alone, together[place])
         if name == "table":
             assert alone == together[place]

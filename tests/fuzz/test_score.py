@@ -18,8 +18,9 @@ from fuzz.command import call
 from fuzz.text import as_utf8, documents, numbered, plain
 from nmtkit.corpus.archives import archive_of_files
 
-METRICS = ["BLEU", "chrF2", "TER"]
+ALWAYS, OF_TOKENS = ["BLEU", "chrF2", "chrF2++", "TER"], ["BLEU", "BLEU-tok", "BLEU-split", "chrF2", "chrF2++", "TER"]
 SHORT = ["--set", "translate.search.max_length_extra=4", "--set", "translate.search.max_length_ratio=0.5"]
+FEW_DRAWS = ["--set", "score.significance.draws=20"]
 
 
 def equal_counts(most: int) -> st.SearchStrategy[tuple[bytes, bytes]]:
@@ -61,25 +62,33 @@ def first_problem(path: Path, content: bytes) -> str:
     return ""
 
 
-def check_scores(scores: list[dict[str, Any]], *, perfect: bool) -> None:
-    """See that each score is a number on its scale and has its signature."""
-    assert [score["name"] for score in scores] == METRICS
+def check_scores(scores: list[dict[str, Any]], metrics: list[str], *, perfect: bool) -> None:
+    """See that each score is a number on its scale, within its interval, and has its signature."""
+    assert [score["name"] for score in scores] == metrics
     for score in scores:
         assert math.isfinite(score["value"])
         assert score["value"] >= 0
         assert score["value"] <= 100 + 1e-9 or score["name"] == "TER"
+        assert score["low"] <= score["high"]
         assert "version:" in score["signature"]
-    assert not perfect or scores[2]["value"] == 0
+    assert not perfect or scores[-1]["value"] == 0
 
 
-def check_lines(out: bytes, names: list[str], *, perfect: bool) -> None:
-    """See that the tab-separated output holds the scores of these test sets and their parts, in this order."""
-    rows = [line.split("\t") for line in out.decode().removesuffix("\n").split("\n")]
-    assert all(len(row) == 4 for row in rows), rows
-    assert [row[0] for row in rows] == [name for name in names for _ in METRICS]
-    scores = [{"name": metric, "value": float(value), "signature": sign} for _, metric, value, sign in rows]
-    for begin in range(0, len(scores), len(METRICS)):
-        check_scores(scores[begin : begin + len(METRICS)], perfect=perfect)
+COLUMNS = ["set", "label", "system", "metric", "score", "low", "high", "p_bootstrap", "p_randomization", "signature"]
+
+
+def check_lines(out: bytes, names: list[tuple[str, str, str]], metrics: list[str], *, perfect: bool) -> None:
+    """See that the tab-separated output holds the scores of these test sets, labels and systems, in this order."""
+    head, *rows = [line.split("\t") for line in out.decode().removesuffix("\n").split("\n")]
+    assert head == COLUMNS
+    assert all(len(row) == len(COLUMNS) for row in rows), rows
+    assert [tuple(row[:3]) for row in rows] == [name for name in names for _ in metrics]
+    scores = [
+        {"name": metric, "value": float(value), "low": float(low), "high": float(high), "signature": sign}
+        for *_, metric, value, low, high, _, _, sign in rows
+    ]
+    for begin in range(0, len(scores), len(metrics)):
+        check_scores(scores[begin : begin + len(metrics)], metrics, perfect=perfect)
 
 
 def parts_of(labels: bytes) -> dict[str, int]:
@@ -106,41 +115,52 @@ def test_score_of_two_files(tier: str, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     either = st.one_of(equal_counts(6), equal_counts(6), same_twice(5), st.tuples(documents(4), documents(4)))
     hypotheses, references, labelled = tmp_path / "h", tmp_path / "references.gz", tmp_path / "labels"
+    lines = tmp_path / "lines.tsv"
 
     @given(
         files=either.flatmap(with_labels),
-        form=st.sampled_from(["", "--json", "--table"]),
+        form=st.sampled_from(["tsv", "json", "table", "markdown", "latex"]),
         language=st.sampled_from(["und", "de", "zh"]),
     )
-    @example(files=(b"", b"", b""), form="", language="de")
-    @example(files=(b"\n \n", b"\n\xe2\x80\xa8\n", b"\n[red]\n"), form="--table", language="de")
-    @example(files=(b"one\n", b"one\ntwo\n", b""), form="--json", language="zh")
-    @example(files=(b"a " * 500, b"b " * 500, b"a\tb"), form="", language="de")
+    @example(files=(b"", b"", b""), form="tsv", language="de")
+    @example(files=(b"\n \n", b"\n\xe2\x80\xa8\n", b"\n[red]\n"), form="table", language="de")
+    @example(files=(b"one\n", b"one\ntwo\n", b""), form="json", language="zh")
+    @example(files=(b"a " * 500, b"b " * 500, b"a\tb"), form="tsv", language="de")
     def check(files: Labelled, form: str, language: str) -> None:
         *sides, labels = files
         assume(plain(sides[0]) and plain(labels) and not archive_of_files(sides[1]))
         for path, content in ((hypotheses, sides[0]), (references, gzip.compress(sides[1], 1)), (labelled, labels)):
             path.write_bytes(content)
-        options: list[Any] = ["--hypotheses", hypotheses, "--reference", references, *filter(None, [form])]
+        options: list[Any] = ["--system", hypotheses, "--reference", references, "--format", form]
         options += ["--labels", labelled] if labels else []
-        ended = call("score", *options, "--set", f"languages.target={language}")
+        options += ["--per-sentence", lines, "--set", f"languages.target={language}", *FEW_DRAWS]
+        ended = call("score", *options)
         problem = refusal({hypotheses: sides[0], references: sides[1]}, {labelled: labels} if labels else {})
         if problem:
             assert (ended.code, ended.out) == (1, b"")
             assert problem in ended.problems[0]
             return
+        if ended.code == 2:  # Chinese, say, of which nobody said that it is
+            assert (language, ended.out) == ("und", b"")
+            assert "no target language is named" in ended.problems[0]
+            return
         assert ended.code == 0, ended.err
-        parts, perfect = parts_of(labels), sides[0] == sides[1]
-        if form == "--json":
+        parts, perfect, metrics = parts_of(labels), sides[0] == sides[1], OF_TOKENS if language == "de" else ALWAYS
+        if form == "json":
             (found,) = json.loads(ended.out)["sets"]
+            (system,) = found["systems"]
             assert found["lines"] == oracle.count(sides[0])
-            assert {part["label"]: part["lines"] for part in found["parts"]} == parts
-            for scores in (found["scores"], *(part["scores"] for part in found["parts"])):
-                check_scores(scores, perfect=perfect)
-        elif form == "--table":
-            assert ended.out.count(b"version:") == len(METRICS)
+            assert {part["label"]: part["lines"] for part in system["parts"]} == parts
+            for scores in (system["scores"], *(part["scores"] for part in system["parts"])):
+                check_scores(scores, metrics, perfect=perfect)
+        elif form == "tsv":
+            names = [("references.gz", label, "h") for label in ("", *parts)]
+            check_lines(ended.out, names, metrics, perfect=perfect)
         else:
-            check_lines(ended.out, ["h", *(f"h: {label}" for label in parts)], perfect=perfect)
+            assert ended.out.count(b"version:") == len(metrics)
+        rows = lines.read_bytes().decode().removesuffix("\n").split("\n")
+        assert len(rows) == oracle.count(sides[0]) + 1
+        assert {row.count("\t") for row in rows} == {len(metrics) + 2}
 
     try_cases(check, tier)
 
@@ -150,10 +170,10 @@ def test_score_of_two_files(tier: str, tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_the_name_of_a_file_does_not_break_the_output(tmp_path: Path, name: str, shown: str) -> None:
     (tmp_path / name).write_bytes(b"one\n")
-    options = ["--hypotheses", tmp_path / name, "--reference", tmp_path / name]
-    check_lines(call("score", *options).out, [shown], perfect=True)
-    table = call("score", *options, "--table").out.decode()
-    assert f"│ {shown} " in table
+    options = ["--system", tmp_path / name, "--reference", tmp_path / name]
+    check_lines(call("score", *options).out, [(shown, "", shown)], ALWAYS, perfect=True)
+    table = call("score", *options, "--format", "table").out.decode()
+    assert f"\n {shown} " in table
 
 
 @each_tier
@@ -175,7 +195,7 @@ def test_score_of_a_run(tier: str, tmp_path: Path) -> None:
         assume(all(plain(side) for side in (*sides, content)))
         for name, side in (("two.en", sides[0]), ("two.de", sides[1]), ("one.tsv", content)):
             (tmp_path / name).write_bytes(side)
-        ended = call("score", "--config", config, "--run", run.path, "--json", "--quiet", *SHORT)
+        ended = call("score", "--config", config, "--run", run.path, "--json", "--quiet", *SHORT, *FEW_DRAWS)
         counts = [oracle.count(side) for side in sides]
         broken = first_problem(tmp_path / "two.en", sides[0]) or first_problem(tmp_path / "two.de", sides[1])
         if broken or counts[0] != counts[1] or not counts[0]:
@@ -185,8 +205,9 @@ def test_score_of_a_run(tier: str, tmp_path: Path) -> None:
         found = json.loads(ended.out)["sets"]
         assert [each["lines"] for each in found] == [counts[0], oracle.count(content)]
         for each in found:
-            check_scores(each["scores"], perfect=False)
-            output = Path(each["hypotheses"]).read_bytes()
+            (system,) = each["systems"]
+            check_scores(system["scores"], OF_TOKENS, perfect=False)
+            output = Path(system["hypotheses"]).read_bytes()
             assert output.count(b"\n") == each["lines"]
             assert all(map(oracle.is_one_line, output.decode().split("\n")))
 

@@ -89,25 +89,33 @@ def test_relu(precision: str, width: int) -> None:
 
 
 @PRECISIONS
-@pytest.mark.parametrize(("heads", "size", "positions"), [(2, 8, 5), (1, 3, 17), (4, 32, 15), (2, 64, 33)])
+@pytest.mark.parametrize(
+    ("heads", "keys", "values", "positions"),
+    [(2, 8, 8, 5), (1, 3, 3, 17), (4, 32, 32, 15), (2, 64, 64, 33), (2, 5, 20, 7), (3, 34, 2, 18)],
+)
 @pytest.mark.parametrize("causal", [False, True])
-def test_self_attention(precision: str, heads: int, size: int, positions: int, causal: bool) -> None:
+def test_self_attention(precision: str, heads: int, keys: int, values: int, positions: int, causal: bool) -> None:
     torch.manual_seed(positions)
     lengths = None if causal else torch.tensor([positions, 1, positions - 2])
-    inputs = drawn(3, positions, 3 * heads * size, dtype=number(precision)), drawn(3 * heads * size)
-    compare(precision, lambda x, b: fused.self_attention(x, b, heads, lengths, Dropout(0.0)), *inputs)
+    width = heads * (2 * keys + values)
+    compare(
+        precision,
+        lambda x, b: fused.self_attention(x, b, heads, lengths, Dropout(0.0), key_width=heads * keys),
+        drawn(3, positions, width, dtype=number(precision)), drawn(width),
+    )  # fmt: skip
 
 
 @PRECISIONS
 @pytest.mark.parametrize(("targets", "sources"), [(1, 1), (4, 9), (20, 3), (16, 16)])
-def test_cross_attention(precision: str, targets: int, sources: int) -> None:
+@pytest.mark.parametrize(("keys", "values"), [(24, 24), (6, 30), (57, 9)])
+def test_cross_attention(precision: str, targets: int, sources: int, keys: int, values: int) -> None:
     torch.manual_seed(targets)
     lengths = torch.tensor([sources, 1])
-    inputs = (drawn(2, targets, 24, dtype=number(precision)), drawn(2, sources, 48, dtype=number(precision)))
+    query, memory = drawn(2, targets, keys, dtype=number(precision)), (2, sources, keys + values)
     compare(
         precision,
         lambda q, m, qb, mb: fused.cross_attention(q, m, (qb, mb), 3, lengths, Dropout(0.0)),
-        *inputs, drawn(24), drawn(48),
+        query, drawn(*memory, dtype=number(precision)), drawn(keys), drawn(keys + values),
     )  # fmt: skip
 
 
@@ -172,7 +180,9 @@ def test_what_is_not_a_number_stays_none(value: float) -> None:
             assert not fused.normed(wrong, nn.LayerNorm(8)).isfinite().any()
             assert not fused.relu_dropped(wrong * 1, torch.zeros(8), Dropout(0.0)).isfinite().any()
             packed = torch.full((1, 2, 12), value)
-            assert not fused.self_attention(packed, torch.zeros(12), 1, None, Dropout(0.0)).isfinite().any()
+            assert (
+                not fused.self_attention(packed, torch.zeros(12), 1, None, Dropout(0.0), key_width=4).isfinite().any()
+            )
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.9])

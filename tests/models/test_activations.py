@@ -25,6 +25,9 @@ TRANSFORMERS = {
     "without dropout": TransformerConfig(**SIZES, dropout=0.0),
     "pre-norm": TransformerConfig(**SIZES, norm="pre"),
     "dropout everywhere": TransformerConfig(**SIZES, attention_dropout=0.1, activation_dropout=0.1),
+    "small keys": TransformerConfig(**SIZES, key_size=3),
+    "large keys": TransformerConfig(**SIZES, key_size=13),
+    "learned positions": TransformerConfig(**SIZES, positions="learned"),
 }
 
 
@@ -131,7 +134,12 @@ def test_the_way_back_takes_what_is_said(number: int, with_kernels: bool, recomp
 
 def test_which_attention_is_meant() -> None:
     config, dropped = TRANSFORMERS["paper"], TRANSFORMERS["dropout everywhere"]
+    small = TRANSFORMERS["small keys"]
     ways = {
+        (small, Way(2, kernels=True), 384): "kernel",
+        (small, Way(2, kernels=True), 385): "fused",
+        (small, Way(2, kernels=False), 192): "written out",
+        (small, Way(2, kernels=False, cuda=True), 193): "fused",
         (config, Way(2, kernels=True), 384): "kernel",
         (config, Way(2, kernels=True), 385): "fused",
         (config, Way(2, kernels=False), 192): "written out",
@@ -149,6 +157,7 @@ def test_different_products_are_counted() -> None:
     config = TRANSFORMERS["paper"]
     assert config.activations(SHORT, Way(2, kernels=True)).products == 27
     assert config.activations(SHORT, Way(2, kernels=False)).products == 45
+    assert TRANSFORMERS["small keys"].activations(SHORT, Way(2, kernels=True)).products == 30
     rnn = RnnConfig(preset="tiny").activations(SHORT, Way(2, kernels=True))
     assert isinstance(rnn, Activations)
     assert rnn.products == 0

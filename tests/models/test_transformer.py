@@ -15,19 +15,20 @@ SIZES = {"encoder_layers": 2, "decoder_layers": 2, "width": 16, "feed_forward": 
 def naive_heads(x, context, query, key, value, output, heads, hidden):
     """Multi-head attention, one head after the other; `hidden` is true where a key must not be seen."""
     found = []
-    size = x.size(-1) // heads
+    size, value_size = len(query[1]) // heads, len(value[1]) // heads
     for head in range(heads):
         rows = slice(head * size, (head + 1) * size)
         q = x @ query[0][rows].T + query[1][rows]
         k = context @ key[0][rows].T + key[1][rows]
+        rows = slice(head * value_size, (head + 1) * value_size)
         v = context @ value[0][rows].T + value[1][rows]
         scores = (q @ k.mT / size**0.5).masked_fill(hidden, float("-inf"))
         found.append(scores.softmax(-1) @ v)
     return torch.cat(found, -1) @ output[0].T + output[1]
 
 
-def thirds(linear, parts):
-    return list(zip(linear.weight.chunk(parts), linear.bias.chunk(parts), strict=True))
+def parts(linear, widths):
+    return list(zip(linear.weight.split(widths), linear.bias.split(widths), strict=True))
 
 
 def pair(linear):
@@ -46,14 +47,19 @@ def drawn(layer):
     return layer.eval()
 
 
-@pytest.mark.parametrize("placement", ["post", "pre"])
-def test_encoder_layer_equals_the_naive_one(placement):
-    layer = drawn(EncoderLayer(TransformerConfig(**SIZES, norm=placement)))
+key_sizes = pytest.mark.parametrize(("key_size", "key"), [(None, 8), (3, 3), (11, 11)])
+placements = pytest.mark.parametrize("placement", ["post", "pre"])
+
+
+@key_sizes
+@placements
+def test_encoder_layer_equals_the_naive_one(placement, key_size, key):
+    layer = drawn(EncoderLayer(TransformerConfig(**SIZES, norm=placement, key_size=key_size)))
     x, mask = torch.randn(3, 5, 16), torch.arange(5) < torch.tensor([[5], [2], [4]])
 
     def attend(y):
         attention = layer.self_attention
-        q, k, v = thirds(attention.query_key_value, 3)
+        q, k, v = parts(attention.query_key_value, [2 * key, 2 * key, 16])
         return naive_heads(y, y, q, k, v, pair(attention.output), 2, ~mask[:, None, :])
 
     def feed(y):
@@ -72,21 +78,22 @@ def test_encoder_layer_equals_the_naive_one(placement):
     torch.testing.assert_close(layer(Stream(x, x), mask.sum(1)).sum, expected)
 
 
-@pytest.mark.parametrize("placement", ["post", "pre"])
-def test_decoder_layer_equals_the_naive_one(placement):
-    layer = drawn(DecoderLayer(TransformerConfig(**SIZES, norm=placement)))
+@key_sizes
+@placements
+def test_decoder_layer_equals_the_naive_one(placement, key_size, key):
+    layer = drawn(DecoderLayer(TransformerConfig(**SIZES, norm=placement, key_size=key_size)))
     x, encoded = torch.randn(3, 4, 16), torch.randn(3, 5, 16)
     mask = torch.arange(5) < torch.tensor([[5], [2], [4]])
     later = torch.ones(4, 4).triu(1).bool()
 
     def attend(y):
         attention = layer.self_attention
-        q, k, v = thirds(attention.query_key_value, 3)
+        q, k, v = parts(attention.query_key_value, [2 * key, 2 * key, 16])
         return naive_heads(y, y, q, k, v, pair(attention.output), 2, later)
 
     def cross(y):
         attention = layer.cross_attention
-        k, v = thirds(attention.key_value, 2)
+        k, v = parts(attention.key_value, [2 * key, 16])
         return naive_heads(y, encoded, pair(attention.query), k, v, pair(attention.output), 2, ~mask[:, None, :])
 
     def feed(y):
@@ -109,8 +116,33 @@ def test_decoder_layer_equals_the_naive_one(placement):
 def test_embeddings_are_scaled_and_positions_added():
     model = build(VARIANTS["transformer"])
     ids = torch.tensor([[5, 9, 3]])
-    embedded = model._embed(model.source_embedding, ids, torch.arange(3))
+    embedded = model._embed(ids, torch.arange(3), "source")
     torch.testing.assert_close(embedded.sum, model.source_embedding.weight[ids] * 4 + sinusoids(torch.arange(3), 16))
+
+
+def test_learned_positions_are_rows_of_two_matrices_and_the_last_serves_all_beyond():
+    model = build(VARIANTS["transformer-learned-positions"])
+    ids, rows = torch.tensor([[5, 9, 3, 4]]), [0, 14, 15, 15]
+    for side in ("source", "target"):
+        tokens = getattr(model, f"{side}_embedding").weight[ids]
+        places = getattr(model, f"{side}_position_embedding").weight
+        embedded = model._embed(ids, torch.tensor([0, 14, 15, 21]), side)
+        torch.testing.assert_close(embedded.sum, (tokens + places[rows]) * 4)
+    assert model.source_position_embedding is not model.target_position_embedding
+
+
+def test_learned_positions_are_drawn_as_tokens_are():
+    torch.manual_seed(1)
+    model = TransformerConfig(preset="tiny", positions="learned").build(9, 9)
+    for matrix in (model.source_position_embedding.weight, model.target_position_embedding.weight):
+        assert matrix.shape == (512, 128)
+        assert matrix.std().item() == pytest.approx(128**-0.5, rel=0.02)
+
+
+def test_with_learned_positions_a_width_may_be_odd():
+    odd = {"width": 9, "heads": 3}
+    assert [c.key for c in TransformerConfig(**odd).conflicts()] == ["width"]
+    assert list(TransformerConfig(**odd, positions="learned").conflicts()) == []
 
 
 def test_dropout_stands_where_the_paper_has_it():
@@ -153,6 +185,14 @@ def test_number_of_parameters_with_37000_shared_pieces(preset):
         "total": sum(p.numel() for p in model.parameters()),
     }
     assert counts == PARTS[preset]
+
+
+@pytest.mark.parametrize(("key_size", "fewer"), [(16, 18 * 2 * 8 * 48 * 513), (32, 18 * 2 * 8 * 32 * 513)])
+def test_smaller_keys_take_fewer_parameters(key_size, fewer):
+    """In each of the 18 attentions queries and keys of 8 heads lose rows of 512 and a bias."""
+    with torch.device("meta"):
+        model = TransformerConfig(preset="base", key_size=key_size).build(37_000, 37_000)
+    assert sum(p.numel() for p in model.parameters()) == PARTS["base"]["total"] - fewer
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_as_many_lines_are_scored_as_there_are(name: str, scene: Callable[[str],
     content, lines, _ = LINES[name]
     here.path("h").write_bytes(content)
     here.path("r").write_bytes(content)
-    code, out, err = nmt("score --hypotheses h --reference r --json --set score.metrics=[{kind='chrf'}]")
+    code, out, err = nmt("score --system h --reference r --json --set score.metrics=[{kind='chrf'}]")
     assert code == 0, err
     assert f'"lines": {lines},' in out
 

@@ -5,7 +5,8 @@ from pydantic import ValidationError
 
 from nmtkit.search.beam import BeamSearch
 from nmtkit.search.greedy import GreedySearch
-from nmtkit.search.settings import BeamConfig, GreedyConfig
+from nmtkit.search.sampling import SamplingSearch
+from nmtkit.search.settings import BeamConfig, GreedyConfig, SamplingConfig
 
 
 def test_n_best_beyond_the_beam_is_reported() -> None:
@@ -23,4 +24,8 @@ def test_sections_build_their_search() -> None:
     assert isinstance(beam, BeamSearch)
     assert (beam.beam, beam.n_best, beam.length_penalty, beam.limit) == (7, 2, 0.9, (2.0, 9))
     assert isinstance(GreedyConfig().build(), GreedySearch)
-    assert (GreedyConfig().rows_per_sentence, BeamConfig(beam=7).rows_per_sentence) == (1, 7)
+    drawing = SamplingConfig(n_best=3, temperature=0.5, top_k=9, top_p=0.8, seed=4, max_length_extra=9).build()
+    assert isinstance(drawing, SamplingSearch)
+    assert (drawing.samples, drawing.chances, drawing.seed, drawing.limit) == (3, (0.5, 9, 0.8), 4, (1.0, 9))
+    rows = [config.rows_per_sentence for config in (GreedyConfig(), BeamConfig(beam=7), SamplingConfig(n_best=3))]
+    assert rows == [1, 7, 3]

@@ -26,6 +26,8 @@ VARIANTS: dict[str, ModelConfig] = {
     "transformer-pre-norm": TransformerConfig(**_TINY, norm="pre", attention_dropout=0.1, activation_dropout=0.1),
     "transformer-unshared": TransformerConfig(**_TINY, share_embeddings="none"),
     "transformer-target-shared": TransformerConfig(**_TINY, share_embeddings="target"),
+    "transformer-small-keys": TransformerConfig(**_TINY, key_size=3),
+    "transformer-learned-positions": TransformerConfig(**_TINY, norm="pre", positions="learned", max_positions=16),
     "rnn": RnnConfig(**_TINY_RNN, cell="gru", attention="additive"),
     "rnn-lstm-dot-unfed": RnnConfig(**_TINY_RNN, cell="lstm", attention="dot", input_feeding=False),
     "rnn-lstm-unshared": RnnConfig(**_TINY_RNN, cell="lstm", attention="additive", share_embeddings="none"),

@@ -1,8 +1,11 @@
 """Validation: perplexity computed by hand, and the state in which the model is left."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from toy.models import VARIANTS, build
@@ -47,21 +50,31 @@ class Echo:
     """Translates every line to itself."""
 
     def __init__(self, model: AutoregressiveModel) -> None:
-        self.model, self.asked = model, []
+        self.model, self.asked, self.numbers = model, [], []
 
-    def translate(self, lines: Sequence[str], *, tag: str) -> list[str]:
+    def translate(self, lines: Sequence[str], *, tag: str, numbers: Iterable[int] = ()) -> list[str]:
         assert not self.model.training
         assert tag == "news"
         self.asked.append(list(lines))
+        self.numbers.append(list(islice(numbers, len(lines))))
         return list(lines)
 
 
 class Matches(Metric):
     """Counts equal lines."""
 
-    def compute(self, hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-        equal = sum(one == other for one, other in zip(hypotheses, references, strict=True))
-        return Score("matches", equal, "exact", higher_is_better=True)
+    name = "matches"
+
+    def statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str]], sources: Sequence[str] | None
+    ) -> np.ndarray:
+        return np.array([[float(line in answers)] for line, *answers in zip(hypotheses, *references, strict=True)])
+
+    def score(self, statistics: np.ndarray, references: int) -> Score:
+        return Score("matches", float(self.values(statistics.sum(0))), "exact", higher_is_better=True)
+
+    def values(self, sums: np.ndarray) -> np.ndarray:
+        return sums[..., 0]
 
 
 def test_raw_lines_are_translated_and_scored() -> None:
@@ -78,6 +91,18 @@ def test_raw_lines_are_translated_and_scored() -> None:
     validator.rehearse()
     assert echo.asked[1] == sources[:4:-1]  # the longest four
     assert model.training
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_lines_have_the_same_numbers_in_whatever_process(rank: int) -> None:
+    model = build(VARIANTS["transformer"]).train()
+    echo = Echo(model)
+    dev = DevSet(random_pairs(9), list("abcdefg"), list("abcdefg"), "news")
+    group = SimpleNamespace(rank=rank, ranks=2, moved=lambda: None)
+    Validator(model, dev, Translating(echo, None), tokens=99, device=CPU, group=group).compute()
+    assert list(zip("abcdefg", range(1, 8), strict=True))[rank::2] == list(
+        zip(echo.asked[0], echo.numbers[0], strict=True)
+    )
 
 
 def test_a_perplexity_too_large_for_a_float_is_infinite() -> None:

@@ -15,7 +15,7 @@ from nmtkit.data.batch import Padded
 from nmtkit.errors import ConfigError
 from nmtkit.models.base import Memory
 from nmtkit.search.base import Hypothesis
-from nmtkit.search.settings import BeamConfig, GreedyConfig
+from nmtkit.search.settings import BeamConfig, GreedyConfig, SamplingConfig
 from nmtkit.translation.settings import TranslateConfig
 from nmtkit.translation.translator import LineTranslator
 
@@ -276,7 +276,7 @@ def test_no_segmenter_can_break_a_line() -> None:
 def test_the_model_is_left_as_it_was(segmenter: Segmenter) -> None:
     asked = translator(segmenter)
     modes = []
-    asked.search = lambda model, source: (
+    asked.search = lambda model, source, places: (
         modes.append((model.training, torch.is_inference_mode_enabled())),
         [[Hypothesis((), 0.0, 0.0, finished=True)] for _ in source.lengths],
     )[1]
@@ -289,11 +289,36 @@ def test_the_model_is_left_as_it_was(segmenter: Segmenter) -> None:
     assert modes == [(False, True)] * 2
 
 
+def test_what_is_drawn_depends_on_the_number_of_a_line_and_on_the_part(segmenter: Segmenter) -> None:
+    drawing = {"search": SamplingConfig(n_best=3, **SHORT)}
+    lines = ["the dog sees a bird .", "", "the dog sees a bird .", "the old fox hears every fish today . " * 12]
+    usual = list(translator(segmenter, **drawing).hypotheses(lines))
+    assert usual[0] != usual[2]
+    for chunk_lines, batch_tokens in ((1, 200), (2, 1), (100, 100_000)):
+        speed = {"chunk_lines": chunk_lines, "batch_tokens": batch_tokens}
+        assert list(translator(segmenter, **drawing, **speed).hypotheses(lines)) == usual
+    again = translator(segmenter, **drawing)
+    assert list(again.hypotheses(lines)) == list(again.hypotheses(lines)) == usual
+    assert list(again.hypotheses(lines[2:], numbers=[3, 4])) == usual[2:]
+    assert list(again.hypotheses(lines[2:])) != usual[2:]
+
+
+def test_each_part_of_a_line_draws_by_itself(segmenter: Segmenter) -> None:
+    sentence = "the dog sees a bird today ."
+    (pieces,) = segmenter.encode([sentence])
+    drawing = translator(segmenter, search=SamplingConfig(**SHORT), max_pieces=len(pieces))
+    ((line,),) = drawing.hypotheses([f"{sentence} {sentence}"])
+    assert drawing.counts.cut == 1
+    ((first,),) = drawing.hypotheses([sentence])
+    assert line.ids[: len(first.ids)] == first.ids
+    assert line.ids != first.ids * 2
+
+
 def test_a_failing_search_leaves_the_model_as_it_was(segmenter: Segmenter) -> None:
     asked = translator(segmenter)
     asked.model.train()
 
-    def fail(model: object, source: object) -> list[list[Hypothesis]]:
+    def fail(model: object, source: object, places: object) -> list[list[Hypothesis]]:
         raise RuntimeError("no memory")
 
     asked.search = fail

@@ -44,19 +44,20 @@ class Numbers(Filter):
 
     def objection(self, pair: SentencePair) -> str:
         """Return the numbers of each side that are not on the other."""
-        source, target = self._numbers(pair.source), self._numbers(pair.target)
+        source, target = (numbers(text, self._minimum) for text in pair)
         return _difference("numbers", source, target)
 
     def dropped(self, sources: Sequence[str], targets: Sequence[str]) -> list[int]:
         """Return the places of sides with different numbers."""
-        find = _DIGIT.search
+        find, least = _DIGIT.search, self._minimum
         pairs = enumerate(zip(sources, targets, strict=True))
-        return [i for i, (s, t) in pairs if (find(s) or find(t)) and self._numbers(s) != self._numbers(t)]
+        return [i for i, (s, t) in pairs if (find(s) or find(t)) and numbers(s, least) != numbers(t, least)]
 
-    def _numbers(self, text: str) -> list[str]:
-        """Return the digits of each number that has enough of them, sorted."""
-        numbers = ("".join(map(_digit, _DIGIT.findall(number))).lstrip("0") for number in _NUMBER.findall(text))
-        return sorted(number for number in numbers if len(number) >= self._minimum)
+
+def numbers(text: str, minimum_digits: int) -> list[str]:
+    """Return the digits of each number that has enough of them, leading zeros not counting, sorted."""
+    found = ("".join(map(_digit, _DIGIT.findall(number))).lstrip("0") for number in _NUMBER.findall(text))
+    return sorted(number for number in found if len(number) >= minimum_digits)
 
 
 class UrlsConfig(Section):
@@ -74,19 +75,20 @@ class Urls(Filter):
 
     def objection(self, pair: SentencePair) -> str:
         """Return the addresses of each side that are not on the other."""
-        return _difference("addresses", _urls(pair.source), _urls(pair.target))
+        return _difference("addresses", urls(pair.source), urls(pair.target))
 
     def dropped(self, sources: Sequence[str], targets: Sequence[str]) -> list[int]:
         """Return the places of sides with different addresses."""
         pairs = enumerate(zip(sources, targets, strict=True))
-        return [i for i, (s, t) in pairs if (_may_hold_url(s) or _may_hold_url(t)) and _urls(s) != _urls(t)]
+        return [i for i, (s, t) in pairs if (_may_hold_url(s) or _may_hold_url(t)) and urls(s) != urls(t)]
 
 
 def _may_hold_url(text: str) -> bool:
     return "://" in text or "www." in text.lower()
 
 
-def _urls(text: str) -> list[str]:
+def urls(text: str) -> list[str]:
+    """Return the web addresses in a text, in lower case, sorted."""
     return sorted(url.rstrip(_AFTER_URL).casefold() for url in _URL.findall(text))
 
 

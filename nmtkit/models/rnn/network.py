@@ -47,7 +47,7 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(layer(width, width) for _ in range(config.decoder_layers))
         # The columns of the first layer's input weights that the attentional vector of the last position meets.
         self.feed = matrix(width, width, blocks=layer.gates) if config.input_feeding else None
-        self.initial = projection(width // 2, width, blocks=config.decoder_layers * layer.states)
+        self.initial = projection(width // 2, *[width] * (config.decoder_layers * layer.states))
         self.attention = ATTENTIONS[config.attention](width)
         self.combine = projection(2 * width, width)
         self.dropout = Dropout(config.dropout)

@@ -15,7 +15,7 @@ between products, by our kernels | by PyTorch's operations:
 So a layer of the encoder keeps, a position, by kernels: n (3 D of queries, keys and values, D before them, D before
 and F within the feed-forward sub-layer, D before the output of attention) + 8 D + 16, that is n (6 D + F) + 8 D + 16;
 a layer of the decoder n (9 D + F) + 12 D + 24, and n · 2 D a source position. A norm before each sub-layer keeps the
-same as one behind it.
+same as one behind it. Where queries and keys have a size of their own, theirs takes the place of D.
 """
 
 from typing import Literal
@@ -38,12 +38,13 @@ def activations(config: TransformerConfig, shape: Shape, way: Way) -> Activation
 def rounded(config: TransformerConfig, target_vocabulary: int) -> int:
     """Return the elements of all matrices of which a copy in the format of products is held: all but embeddings.
 
-    A layer of the encoder has 4 D² of attention and 2 D F, one of the decoder 8 D² and 2 D F; the output has V D.
+    An attention has 2 D E of queries and keys, E wide, and 2 D² of values and output; a layer of the encoder has one
+    and 2 D F, one of the decoder two and 2 D F; the output has V D.
     """
     width = config.width
-    feed_forward = 2 * width * config.feed_forward
-    encoder = config.encoder_layers * (4 * width**2 + feed_forward)
-    decoder = config.decoder_layers * (8 * width**2 + feed_forward)
+    attention, feed_forward = 2 * width * (config.key_width + width), 2 * width * config.feed_forward
+    encoder = config.encoder_layers * (attention + feed_forward)
+    decoder = config.decoder_layers * (2 * attention + feed_forward)
     return encoder + decoder + target_vocabulary * width
 
 
@@ -69,14 +70,15 @@ class _Formula:
     def products(self) -> int:
         """Return how many products of different shapes there are: those of a layer, which are those of all layers.
 
-        An encoder layer has four, a decoder layer four besides those with its D × D matrices, which are alike, and its
-        keys and values of the source one; attention written out has two in each of its three uses. Each gives rise to
-        two more on the way back.
+        An encoder layer has four, a decoder layer four besides those with its D × D matrices, which are alike, but for
+        queries of another size, and its keys and values of the source one; attention written out has two in each of
+        its three uses. Each gives rise to two more on the way back.
         """
         shape = self.shape
         uses = ((shape.source, shape.source), (shape.target, shape.target), (shape.target, shape.source))
         written = [use for use in uses if attention_way(self.config, self.way, *use) == "written out"]
-        return 3 * (4 + 4 + 1 + 2 * len(written))
+        unlike = self.config.key_width != self.width
+        return 3 * (4 + 4 + unlike + 1 + 2 * len(written))
 
     def kept(self) -> int:
         """Return the bytes kept by everything from the embeddings to what the output layer is given."""
@@ -91,6 +93,7 @@ class _Formula:
         between = self.product(source, self.width)
         last_norms = self.norm(source) + self.norm(target) if self.config.norm == "pre" else 0
         ids = ID * (source + 2 * target)  # the decoder's input is a tensor of its own
+        ids += ID * (self.shape.source + self.shape.target) if self.config.longest else 0  # learned positions
         return self.embedding(source) + self.embedding(target) + encoder + between + decoder + last_norms + ids
 
     def inputs(self, positions: int, layers: int) -> int:
@@ -104,17 +107,17 @@ class _Formula:
     def encoder_layer(self) -> int:
         """Self-attention, then feed-forward."""
         source = self.shape.source
-        attended = self.attention(source, source)
+        attended = self.attention(source, source, within=True)
         return attended + self.feed_forward(self.shape.source_positions)
 
     def decoder_layer(self) -> int:
         """Self-attention, attention over the source, then feed-forward."""
         target, source = self.shape.target, self.shape.source
-        attended = self.attention(target, target) + self.attention(target, source)
+        attended = self.attention(target, target, within=True) + self.attention(target, source, within=False)
         return attended + self.feed_forward(self.shape.target_positions)
 
-    def attention(self, queries: int, keys: int) -> int:
-        """Return what the sub-layer keeps, its residual sum included.
+    def attention(self, queries: int, keys: int, *, within: bool) -> int:
+        """Return what the sub-layer keeps, its residual sum included; `within` a sequence, or over another.
 
         The product that makes queries (and, in self-attention, keys and values) keeps what it is given, D, the output
         product what was found, D. In between are queries, keys and values, with their biases added where PyTorch
@@ -125,9 +128,11 @@ class _Formula:
         """
         number, kind = self.number, attention_way(self.config, self.way, queries, keys)
         asking, asked = self.shape.pairs * queries, self.shape.pairs * keys
-        weights, projected = asking * keys * self.config.heads, self.width * (asking + 2 * asked)
+        weights = asking * keys * self.config.heads
+        projected = self.config.key_width * (asking + asked) + self.width * asked
         own = number * projected
         if kind == "fused":
+            own += number * self.widened(asking, asked, within=within)
             hidden = queries * keys if queries == keys == self.shape.target else asked
             own += FLOAT * self.config.heads * asking + number * hidden
         elif kind == "by PyTorch in float32":
@@ -137,6 +142,17 @@ class _Formula:
         elif kind == "written out":
             own += weights * (FLOAT if number == FLOAT else FLOAT + number)
         return 2 * self.product(asking, self.width) + own + self.residual(asking)
+
+    def widened(self, asking: int, asked: int, *, within: bool) -> int:
+        """Return the elements of what fused attention keeps besides where keys and values differ in size (`layers`).
+
+        The smaller ones are copied and filled up; what they are parts of is kept all the same, but for queries that
+        stand alone. What is found, as wide as the larger ones, the output product has a copy of.
+        """
+        keys, values = self.config.key_width, self.width
+        if keys < values:
+            return values * (2 * asking + asked) - (0 if within else keys * asking)
+        return keys * (asking + asked) if keys > values else 0
 
     def feed_forward(self, positions: int) -> int:
         """Return what the sub-layer keeps, its residual sum included: what it is given, D, and F within."""

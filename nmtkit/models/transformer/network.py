@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nmtkit.data.batch import Batch, Padded
-from nmtkit.models.base import AutoregressiveModel, Loss, Memory, State
+from nmtkit.models.base import AutoregressiveModel, Loss, Memory, Side, State
 from nmtkit.models.fused import (
     add_dropped,
     add_dropped_normed,
@@ -19,6 +19,7 @@ from nmtkit.models.fused import (
 )
 from nmtkit.models.layers import (
     Dropout,
+    Embedding,
     attention,
     embeddings,
     join_heads,
@@ -45,13 +46,14 @@ class SelfAttention(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.heads = config.heads
-        self.query_key_value = projection(config.width, config.width, blocks=3)
+        self.widths = config.key_width, config.key_width, config.width  # of queries, keys, values of all heads
+        self.query_key_value = projection(config.width, *self.widths)
         self.output = projection(config.width, config.width)
         self.dropout = Dropout(config.attention_dropout)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values of (B, L, D), each (B, H, L, d)."""
-        query, key, value = self.query_key_value(x).chunk(3, dim=-1)
+        query, key, value = self.query_key_value(x).split_with_sizes(self.widths, -1)
         return split_heads(query, self.heads), split_heads(key, self.heads), split_heads(value, self.heads)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -60,8 +62,8 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor | None) -> Tensor:
         """(B, L, D) → (B, L, D), short of the bias; positions see those before `lengths`, or without it before them."""
-        packed = self.query_key_value.product(x)
-        found = self_attention(packed, self.query_key_value.bias, self.heads, lengths, self.dropout)
+        packed, bias = self.query_key_value.product(x), self.query_key_value.bias
+        found = self_attention(packed, bias, self.heads, lengths, self.dropout, key_width=self.widths[0])
         return self.output.product(found)
 
 
@@ -71,14 +73,15 @@ class CrossAttention(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.heads = config.heads
-        self.query = projection(config.width, config.width)
-        self.key_value = projection(config.width, config.width, blocks=2)
+        self.widths = config.key_width, config.width  # of keys and values of all heads
+        self.query = projection(config.width, config.key_width)
+        self.key_value = projection(config.width, *self.widths)
         self.output = projection(config.width, config.width)
         self.dropout = Dropout(config.attention_dropout)
 
     def project(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys and values of (B, S, D), each (B, H, S, d); once a sentence, for all target positions."""
-        key, value = self.key_value(encoded).chunk(2, dim=-1)
+        key, value = self.key_value(encoded).split_with_sizes(self.widths, -1)
         return split_heads(key, self.heads), split_heads(value, self.heads)
 
     def attend(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
@@ -203,12 +206,13 @@ class Transformer(AutoregressiveModel):
         self.target_embedding, self.source_embedding, self.output_embedding = embeddings(
             config, source_vocabulary, target_vocabulary
         )
+        self.source_position_embedding = position_embedding(config)
+        self.target_position_embedding = position_embedding(config)
         self.dropout = Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.width) if pre else None
-        self.decoder_norm = nn.LayerNorm(config.width) if pre else None
+        self.encoder_norm, self.decoder_norm = (nn.LayerNorm(config.width) if pre else None for _ in range(2))
         self._rounded = Rounded()
 
     def forward(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
@@ -231,16 +235,13 @@ class Transformer(AutoregressiveModel):
 
     def start(self, memory: Memory) -> State:
         """Return the decoder's state before the first token: no keys and values yet, position 0."""
-        sentences, heads, _, size = memory["keys.0"].shape
-        state: State = {"position": torch.zeros(sentences, dtype=torch.int64, device=memory["bias"].device)}
-        for number in range(len(self.decoder)):
-            state[f"keys.{number}"] = memory["keys.0"].new_empty(sentences, heads, 0, size)
-            state[f"values.{number}"] = memory["keys.0"].new_empty(sentences, heads, 0, size)
-        return state
+        bias = memory["bias"]
+        state: State = {name: rows[:, :, :0] for name, rows in memory.items() if name != "bias"}
+        return {**state, "position": torch.zeros(len(bias), dtype=torch.int64, device=bias.device)}
 
     def step(self, tokens: Tensor, memory: Memory, state: State) -> tuple[Tensor, State]:
         """Read one token a row, (R,), and return the scores of the next, (R, V)."""
-        x = self._embed(self.target_embedding, tokens[:, None], state["position"][:, None])
+        x = self._embed(tokens[:, None], state["position"][:, None], "target")
         after: State = {"position": state["position"] + 1}
         for number, layer in enumerate(self._decoder_layers()):
             past = state[f"keys.{number}"], state[f"values.{number}"]
@@ -254,7 +255,7 @@ class Transformer(AutoregressiveModel):
     def _encode(self, source: Padded) -> Tensor:
         """Return the encoder's output at every source position, (B, S, D)."""
         positions = torch.arange(source.ids.size(1), device=source.ids.device)
-        x = self._embed(self.source_embedding, source.ids, positions)
+        x = self._embed(source.ids, positions, "source")
         for layer in self.encoder:
             x = self.through(layer, x, source.lengths)
         return _top(x, self.encoder_norm)
@@ -264,20 +265,34 @@ class Transformer(AutoregressiveModel):
         encoded, lengths = self._encode(batch.source), batch.source.lengths
         # Padding stands behind the tokens, so that no token sees it: each sees but those before.
         positions = torch.arange(batch.target.ids.size(1), device=batch.target.ids.device)
-        x = self._embed(self.target_embedding, batch.decoder_input, positions)
+        x = self._embed(batch.decoder_input, positions, "target")
         for layer in self._decoder_layers():
             x = self.through(layer, x, encoded, lengths)
         return _top(x, self.decoder_norm)
 
-    def _embed(self, embedding: nn.Embedding, ids: Tensor, positions: Tensor) -> Stream:
-        """Return dropout(embedding × √D + position) of ids and their positions (sections 3.4, 3.5, 5.4)."""
-        width = embedding.embedding_dim
-        dropped: Tensor = self.dropout(embedding(ids) * width**0.5 + sinusoids(positions, width))
+    def _embed(self, ids: Tensor, positions: Tensor, side: Side) -> Stream:
+        """Return dropout(embedding × √D + position) of ids and their positions (sections 3.4, 3.5, 5.4).
+
+        A learned position is a row of a matrix like that of tokens, drawn and multiplied alike.
+        """
+        tokens, places, width = self.target_embedding, self.target_position_embedding, self.config.width
+        if side == "source":
+            tokens, places = self.source_embedding, self.source_position_embedding
+        if places is None:
+            position = sinusoids(positions, width)
+        else:
+            position = places(positions.clamp(max=places.num_embeddings - 1)) * width**0.5
+        dropped: Tensor = self.dropout(tokens(ids) * width**0.5 + position)
         return Stream(dropped, rounded(dropped))
 
     def _output(self, x: Tensor) -> Tensor:
         """Return the scores of all target pieces, (…, D) → (…, V)."""
         return F.linear(x, self.output_embedding.weight)
+
+
+def position_embedding(config: TransformerConfig) -> Embedding | None:
+    """Return a matrix of positions; None where they are computed."""
+    return Embedding(config.longest, config.width) if config.longest else None
 
 
 def _top(x: Stream, norm: nn.LayerNorm | None) -> Tensor:

@@ -74,6 +74,23 @@ class TransformerConfig(ModelSection):
     heads: int = Field(
         8, ge=1, le=1_024, description="Attention heads; width / heads is the size of a head (d_k = d_v)."
     )
+    key_size: int | None = Field(
+        None,
+        ge=1,
+        le=65_536,
+        description="Numbers in a query and a key of each head (d_k). None: width / heads, as in a value (d_v).",
+    )
+    positions: Literal["sinusoidal", "learned"] = Field(
+        "sinusoidal",
+        description="What is added to embeddings to tell positions apart: sines and cosines (the paper), or a learned "
+        "row for each, one matrix for sources and one for targets.",
+    )
+    max_positions: int = Field(
+        512,
+        ge=2,
+        le=65_536,
+        description="Of learned positions: rows of each matrix. What a translation has beyond shares the last one.",
+    )
     dropout: float = Field(
         0.1,
         ge=0,
@@ -94,8 +111,18 @@ class TransformerConfig(ModelSection):
         """Report sizes that do not divide."""
         if self.width % self.heads:
             yield Conflict("heads", f"{self.heads} heads do not divide width {self.width}; choose a divisor")
-        if self.width % 2:
+        if self.width % 2 and self.positions == "sinusoidal":
             yield Conflict("width", f"{self.width} is odd, but sinusoidal positions need pairs; choose an even width")
+
+    @property
+    def key_width(self) -> int:
+        """Numbers in the queries, and in the keys, of all heads together."""
+        return self.width if self.key_size is None else self.heads * self.key_size
+
+    @property
+    def longest(self) -> int | None:
+        """Positions that are told apart; None: any number."""
+        return self.max_positions if self.positions == "learned" else None
 
     def build(self, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
         """Return the network for vocabularies of these sizes, with freshly drawn weights."""

@@ -1,0 +1,186 @@
+"""What looks wrong with the text that is scored: mistakes of its preparation that change scores without a word."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from nmtkit.commands.score_material import Material
+from nmtkit.corpus.profile import script_of
+from nmtkit.errors import ConfigError
+from nmtkit.metrics.base import Metric
+from nmtkit.metrics.languages import UNKNOWN, UNSPACED, primary_language
+
+TOKENIZED_SHARE = 0.3
+"""Text in which this share of the lines has a space before a full stop or comma is taken for tokenized."""
+SEGMENTED_SHARE = 0.05
+ESCAPED_SHARE = 0.005
+BLANK_SHARE = 0.01
+MOSTLY, SELDOM = 0.5, 0.1
+"""Shares of marks with a space at one side: the one in a text where that is the rule, the other where it is not."""
+FEW_CAPITALS, MANY_CAPITALS = 0.1, 0.3
+"""Shares of lines with a capital, of those with letters that have one: in lower-cased text and in other text."""
+ENOUGH = 5
+"""Lines or marks below which a share says nothing."""
+UNSPACED_SHARE = 0.3
+
+_UNSPACED_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"}
+_TOKENIZED = re.compile(r"(?<=\S) (?:[.,](?=\s|$)|@-@)")
+_ESCAPED = re.compile(r"&(?:amp|quot|apos|lt|gt|#124|#91|#93);")
+_SEGMENTED = re.compile(r"▁|@@(?: |$)")
+_SPACES = {
+    "before ? ! : ;": (re.compile(r"\s[?!:;]"), re.compile(r"[?!:;]")),
+    "behind apostrophes": (re.compile(r"\w['’]\s\w"), re.compile(r"\w['’]\s?\w")),
+}
+"""Where languages differ in spaces: what to count, and of what."""
+
+
+class Text:
+    """The lines of a system or a reference, and what can be seen in them."""
+
+    def __init__(self, name: str, lines: Sequence[str]) -> None:
+        self.name, self.lines = name, lines
+
+    def with_(self, pattern: re.Pattern[str]) -> int:
+        """How many lines hold a pattern."""
+        return sum(pattern.search(line) is not None for line in self.lines)
+
+    @cached_property
+    def capitals(self) -> int:
+        """How many lines have a capital letter."""
+        return sum(line != line.lower() for line in self.lines)
+
+    @cached_property
+    def cased(self) -> int:
+        """How many lines have a letter that can be a capital."""
+        return sum(line != line.lower() or line != line.upper() for line in self.lines)
+
+    @cached_property
+    def tokenized(self) -> int:
+        """How many lines have a space before a full stop or a comma, or a mark of split hyphens."""
+        return self.with_(_TOKENIZED)
+
+    @property
+    def looks_tokenized(self) -> bool:
+        """True where that is the rule."""
+        return self.tokenized > TOKENIZED_SHARE * len(self.lines)
+
+    def share(self, place: str) -> float | None:
+        """Return the share of marks with a space at the place named; None where there are too few marks."""
+        spaced, all_ = _SPACES[place]
+        marks = sum(len(all_.findall(line)) for line in self.lines)
+        return sum(len(spaced.findall(line)) for line in self.lines) / marks if marks >= ENOUGH else None
+
+
+def check_script(material: Material, target_language: str) -> str:
+    """Return a warning where references are in a script without spaces but their language has them; mostly nothing.
+
+    Raises ConfigError where no language was named, as nothing would be scored by its right tokens.
+    """
+    language = primary_language(target_language)
+    if language in UNSPACED:
+        return ""
+    letters: Counter[str] = Counter()
+    for character, count in Counter("".join(material.references[0])).items():
+        letters[script_of(character)] += count
+    del letters[""]
+    unspaced = {script: letters[script] for script in _UNSPACED_SCRIPTS & letters.keys()}
+    if sum(unspaced.values()) <= UNSPACED_SHARE * letters.total():
+        return ""
+    script = max(unspaced, key=lambda each: unspaced[each])
+    seen = f"{material.name}: the references are written in {script}, without spaces between words"
+    if language == UNKNOWN:
+        raise ConfigError(
+            f"{seen}, and no target language is named, so nothing says what a word is; give it, as in "
+            "--set languages.target=zh"
+        )
+    return f'{seen}, but the target language is "{target_language}", whose tokens are not theirs; set languages.target'
+
+
+def suspicions(material: Material, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield what a person should know of a test set: a sentence for each text and trait."""
+    systems, references = _texts(material)
+    for text in (*systems, *references):
+        yield from (f"{material.name}: {problem}" for problem in _of_text(text))
+    for text in systems:
+        yield from (f"{material.name}: {problem}" for problem in _of_pair(text, references[0]))
+    yield from (f"{material.name}: {problem}" for problem in _of_systems(material))
+    longest = max(len(line.split()) for text in (*systems, *references) for line in text.lines)
+    if any(metric.patience is not None and longest > metric.patience for metric in metrics):
+        yield (
+            f"{material.name}: a line has {longest:,} words, for which TER may take hours; leave it out with "
+            "--set \"score.metrics=[{kind='bleu'}, {kind='chrf'}]\", or put one sentence on a line"
+        )
+
+
+def _texts(material: Material) -> tuple[list[Text], list[Text]]:
+    """Return the texts of systems and references, called by name and number where there are several."""
+    several, more = len(material.systems) > 1, len(material.references) > 1
+    systems = [
+        Text(f"hypotheses of {system.name}" if several else "hypotheses", system.hypotheses)
+        for system in material.systems
+    ]
+    references = [
+        Text(f"references {number}" if more else "references", lines)
+        for number, lines in enumerate(material.references, start=1)
+    ]
+    return systems, references
+
+
+def _of_text(text: Text) -> Iterator[str]:
+    lines = len(text.lines)
+    if text.looks_tokenized:
+        yield (
+            f"{text.tokenized:,} of {lines:,} {text.name} have a space before a full stop or comma, so they "
+            "look tokenized; scores of tokenized text compare with nobody's: detokenize first"
+        )
+    segmented = text.with_(_SEGMENTED)
+    if segmented > SEGMENTED_SHARE * lines:
+        yield (
+            f"{segmented:,} of {lines:,} {text.name} hold ▁ or @@, so they look like pieces of a vocabulary; "
+            "join the pieces to words first"
+        )
+    escaped = text.with_(_ESCAPED)
+    if escaped > ESCAPED_SHARE * lines:
+        yield (
+            f"{escaped:,} of {lines:,} {text.name} hold escapes such as &quot; or &apos;, which are compared as they "
+            "stand; write the characters they mean"
+        )
+
+
+def _of_pair(hypotheses: Text, references: Text) -> Iterator[str]:
+    for fewer, more in ((hypotheses, references), (references, hypotheses)):
+        lowered = fewer.cased >= ENOUGH and fewer.capitals <= FEW_CAPITALS * fewer.cased
+        if lowered and more.capitals >= max(ENOUGH, MANY_CAPITALS * more.cased):
+            yield (
+                f"{fewer.capitals:,} of {len(fewer.lines):,} {fewer.name} have a capital letter, but "
+                f"{more.capitals:,} {more.name}; if case was taken away, bring it back, or set lowercase = true for "
+                "metrics, which their signatures will say"
+            )
+    if hypotheses.looks_tokenized or references.looks_tokenized:
+        return
+    for place in _SPACES:
+        ours, theirs = hypotheses.share(place), references.share(place)
+        if ours is not None and theirs is not None and min(ours, theirs) <= SELDOM and max(ours, theirs) >= MOSTLY:
+            yield (
+                f"spaces {place}: {ours:.0%} in the {hypotheses.name}, {theirs:.0%} in the {references.name}; one of "
+                "them was detokenized by the rules of another language"
+            )
+
+
+def _of_systems(material: Material) -> Iterator[str]:
+    seen: dict[tuple[str, ...], str] = {}
+    for system in material.systems:
+        missing = [
+            line + 1
+            for line, text in enumerate(system.hypotheses)
+            if not text.strip() and material.references[0][line].strip()
+        ]
+        if missing and len(missing) >= BLANK_SHARE * len(system.hypotheses):
+            yield (
+                f"{len(missing):,} of {len(system.hypotheses):,} lines of {system.name} are blank (first line "
+                f"{missing[0]:,}); they count, as translations in which everything is missing"
+            )
+        first = seen.setdefault(tuple(system.hypotheses), system.name)
+        if first != system.name:
+            yield f"{first} and {system.name} are the same text"
