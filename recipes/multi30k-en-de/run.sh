@@ -33,7 +33,7 @@ fi
 say() { echo "== $*" >&2; }
 
 say "data"
-files=$("${PYTHON:-python3}" "$here/fetch.py" ${data[@]+"${data[@]}"})
+files=$("${PYTHON:-python3}" "$here/../fetch" "$here/files.json" --into "$here/data" ${data[@]+"${data[@]}"})
 
 # The nmtkit on the path, else the one in the repository's environment, which is made where there is none.
 if ! command -v nmtkit > /dev/null; then
@@ -61,6 +61,4 @@ for name in "${tests[@]}"; do
 done
 
 say "score"
-for name in "${tests[@]}"; do
-    nmtkit score --run "$run" --hypotheses "$run/translations/$name.txt" --reference "$files/$name.de.gz"
-done | tee "$run/scores.txt"
+nmtkit score "${experiment[@]}" --system "nmtkit=$run/translations/{set}.txt" | tee "$run/scores.txt"

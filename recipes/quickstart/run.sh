@@ -54,7 +54,7 @@ echo
 paste "$data/test.labels" "$data/test.en" "$output" "$data/test.de" | awk -F '\t' 'NR % 125 == 60 {
     print $1; print "  source      " $2; print "  nmtkit      " $3; print "  reference   " $4; print ""
 }'
-nmtkit score "${experiment[@]}" --hypotheses "$output" --reference "$data/test.de" --labels "$data/test.labels" --table
+nmtkit score "${experiment[@]}" --system "$output" --reference "$data/test.de" --labels "$data/test.labels" --format table
 
 echo
 echo "learning curve: $run/learning_curve.png"

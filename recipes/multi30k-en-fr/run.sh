@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Multi30k English-French from the raw files to BLEU. Call it again after an interruption: what is done is not done again.
+#
+#   run.sh [--config FILE] [--data DIR] [--run DIR] [--set KEY=VALUE]...
+#
+#   --config FILE      settings; without it: nmtkit.toml beside this script
+#   --data DIR         folder of the raw .gz files, or MULTI30K_DATA; without either they are downloaded and checked
+#   --run DIR          where everything made goes; without it: run/ beside this script, with --config run-NAME/ by the
+#                      name of the file
+#   --set KEY=VALUE    a setting that wins over the file
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/../experiment.sh"
+
+read_options "$@"
+provide_files
+find_nmtkit
+prepare_and_train "$files"
+for name in test_2016_flickr test_2017_flickr test_2017_mscoco; do
+    translate "$name" "$files/$name.en.gz"
+done
+score | tee "$run/scores.txt"
