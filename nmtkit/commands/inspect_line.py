@@ -12,7 +12,7 @@ from nmtkit.commands.prepare_inputs import dev_tag
 from nmtkit.config import Config
 from nmtkit.corpus.blocks import Block
 from nmtkit.corpus.chunk_cleaning import ChunkCleaner, CleanChunk
-from nmtkit.corpus.cleaning import clean_held_out, corpus_cleaners
+from nmtkit.corpus.cleaning import clean_held_out, clean_more_references, corpus_cleaners
 from nmtkit.corpus.counts import INVALID
 from nmtkit.corpus.filters import BlankConfig, OverlapConfig
 from nmtkit.corpus.filters.folding import Folding
@@ -97,7 +97,12 @@ class LineExplainer:
         if not any(isinstance(each, OverlapConfig) for each in filters):
             return []
         texts = [self._text(files) for files in [*([corpus.dev] if corpus.dev else []), *corpus.test]]
-        return [(text.name, clean_held_out(text, self._config.prepare, self._config.languages)) for text in texts]
+        settings = self._config.prepare, self._config.languages
+        return [
+            (text.name, chunk)
+            for text in texts
+            for chunk in [clean_held_out(text, *settings), *clean_more_references(text, *settings)]
+        ]
 
     def _filters(self, place: int) -> Sequence[Any]:
         own = self._config.corpus.train[place].filters

@@ -50,7 +50,10 @@ class Inputs(NamedTuple):
 
     def contents(self, texts: list[ParallelText]) -> list[list[str]]:
         """Return the SHA-256 of the files of texts, and how they are read: their names and places do not matter."""
-        return [[*map(str, text.manner), *(self.content[path].sha256 for path in text.files)] for text in texts]
+        return [
+            [*map(str, text.manner), *(self.content[file.path].sha256 for _, file in text.named_files())]
+            for text in texts
+        ]
 
 
 class Keys:
@@ -137,7 +140,7 @@ def gather(config: Config, base: Path, log: Log, standard_input: Path | None = N
     dev = locate(base, config.corpus, config.corpus.dev, config.languages) if config.corpus.dev else None
     texts = [*train, *([dev] if dev else []), *test]
     check_files(texts)
-    paths = list(dict.fromkeys(path for text in texts for path in text.files))
+    paths = list(dict.fromkeys(file.path for text in texts for _, file in text.named_files()))
     with log.progress("reading", sum(path.stat().st_size for path in paths), "bytes") as meter:
         content = {}
         for path in paths:

@@ -9,7 +9,13 @@ from nmtkit.appending import Appender
 from nmtkit.commands.prepare_inputs import Inputs
 from nmtkit.commands.prepare_suspicions import percent
 from nmtkit.config import Config
-from nmtkit.corpus.cleaning import clean_held_out, clean_into, corpus_cleaners, drop_duplicates
+from nmtkit.corpus.cleaning import (
+    clean_held_out,
+    clean_into,
+    clean_more_references,
+    corpus_cleaners,
+    drop_duplicates,
+)
 from nmtkit.corpus.counts import CleanCounts
 from nmtkit.corpus.lines import EncodingError
 from nmtkit.corpus.pair import SentencePair
@@ -38,7 +44,10 @@ def clean_text(config: Config, inputs: Inputs, folder: Path, log: Log, *, key: s
     for text in [*texts, *inputs.held_out]:
         text.count_soon()  # shows at once where two plain files do not belong together
     held_out = [clean_held_out(text, config.prepare, config.languages) for text in inputs.held_out]
-    pairs = [SentencePair(*pair) for chunk in held_out for pair in zip(chunk.sources, chunk.targets, strict=True)]
+    more = [each for text in inputs.test for each in clean_more_references(text, config.prepare, config.languages)]
+    pairs = [
+        SentencePair(*pair) for chunk in [*held_out, *more] for pair in zip(chunk.sources, chunk.targets, strict=True)
+    ]
     cleaners = corpus_cleaners(config.prepare, config.languages, config.corpus.train, pairs)
     size = sum(text.bytes() for text in texts)
     try:

@@ -15,11 +15,12 @@ from nmtkit.corpus.counts import CleanCounts, Drops
 from nmtkit.corpus.duplicates import STEP, first_only
 from nmtkit.corpus.examples import DROPPED, DroppedExample, Examples, examples_of, shortened
 from nmtkit.corpus.filters import BlankConfig, DuplicateConfig
-from nmtkit.corpus.lines import LineCounts
+from nmtkit.corpus.lines import LineCounts, Place, raw_lines
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.reader import ParallelText
 from nmtkit.corpus.settings import LanguagesConfig, PrepareConfig, TrainFiles
 from nmtkit.corpus.spool import Spool, TextBytes, append_block, to_bytes
+from nmtkit.errors import DataError
 from nmtkit.workers import Work, in_order
 
 BLOCKS_PER_STEP = 64
@@ -190,7 +191,7 @@ def clean_held_out(text: ParallelText, config: PrepareConfig, languages: Languag
 
     Raises DataError where the text cannot be read or a line is not UTF-8.
     """
-    clean = ChunkCleaner(config.model_copy(update={"invalid_utf8": "error"}), languages, (), (BlankConfig(),))
+    clean = _held_out_cleaner(config, languages)
     sources: list[str] = []
     targets: list[str] = []
     lines: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
@@ -202,3 +203,28 @@ def clean_held_out(text: ParallelText, config: PrepareConfig, languages: Languag
         lines.append(chunk.lines)
         counts.merge(chunk.counts)
     return CleanChunk(sources, targets, np.concatenate(lines), np.empty((len(sources), 0), np.uint64), counts)
+
+
+def clean_more_references(text: ParallelText, config: PrepareConfig, languages: LanguagesConfig) -> list[CleanChunk]:
+    """Return the normalised pairs that the sources of a test set make with each further file of references.
+
+    Raises DataError as `clean_held_out` does, and where such a file has not as many lines as the set has pairs.
+    """
+    if not text.more_references:
+        return []
+    clean = _held_out_cleaner(config, languages)
+    sources = [source for block in text.blocks() for source in block.sources]
+    chunks = []
+    for file in text.more_references:
+        targets = list(raw_lines(file.path))
+        if len(targets) != len(sources):
+            raise DataError(
+                f"{file.name} has {len(targets):,} lines but {text.name} has {len(sources):,} pairs; line n of "
+                "more_references must translate the source of pair n, so find where they part"
+            )
+        chunks.append(clean(Block(1, sources, targets, Place(text.source_name), Place(file.name))))
+    return chunks
+
+
+def _held_out_cleaner(config: PrepareConfig, languages: LanguagesConfig) -> ChunkCleaner:
+    return ChunkCleaner(config.model_copy(update={"invalid_utf8": "error"}), languages, (), (BlankConfig(),))

@@ -10,7 +10,7 @@ from nmtkit.corpus.blocks import BLOCK, Block, Part, TextFile, TmxFile, TsvFile,
 from nmtkit.corpus.lines import Invalid, LineCounts, Place, clean, decode
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.patterns import Found, find, pair_up
-from nmtkit.corpus.settings import CorpusConfig, LanguagesConfig, ParallelFiles
+from nmtkit.corpus.settings import CorpusConfig, LanguagesConfig, ParallelFiles, TestFiles
 from nmtkit.errors import ConfigError, DataError
 
 
@@ -28,10 +28,12 @@ class ParallelText(NamedTuple):
 
     name: str
     parts: tuple[Part, ...]
+    more_references: tuple[TextFile, ...] = ()
+    """Of a test set: files of other translations of its sources, a line for each pair."""
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files it consists of."""
+        """The files that its pairs are read from."""
         return tuple(file.path for part in self.parts for file in part.files)
 
     @property
@@ -50,11 +52,13 @@ class ParallelText(NamedTuple):
         return [part.manner for part in self.parts]
 
     def named_files(self) -> Iterator[tuple[str, TextFile]]:
-        """Yield each file under the key that it was given by, numbered where there are several."""
+        """Yield each file under the key that it was given by, numbered where there may be several."""
         for number, part in enumerate(self.parts, start=1):
             keys = ("source", "target") if isinstance(part, TwoFiles) else (part.manner[0],)
             for key, file in zip(keys, part.files, strict=True):
                 yield f"{key} {number}" if len(self.parts) > 1 else key, file
+        for number, file in enumerate(self.more_references, start=1):
+            yield f"more_references {number}", file
 
     def count_pairs(self) -> int:
         """Return the number of pairs, and of units of a TMX file that are none.
@@ -172,7 +176,9 @@ def locate(
         parts = [TmxFile(each.file, codes) for each in found(files.tmx)]
     else:
         parts = [TwoFiles(*both) for both in pair_up(files.name, found(files.source), found(files.target))]
-    return ParallelText(files.name, tuple(parts))
+    names = files.more_references if isinstance(files, TestFiles) else ()
+    paths = [start / _expanded(name) for name in names]
+    return ParallelText(files.name, tuple(parts), tuple(TextFile(path, str(path)) for path in paths))
 
 
 def check_files(texts: list[ParallelText]) -> None:

@@ -131,7 +131,7 @@ class TestFiles(ParallelFiles):
         (),
         strict=False,
         description="Files of other translations of the source, beside that of the pairs; line n of each translates "
-        "line n of the source. `nmtkit score` compares with all of them.",
+        "line n of the source. `nmtkit score` compares with all of them, and the filter `overlap` knows all of them.",
     )
     labels: str = Field(
         "", description="File of what each pair is about (a domain, a phenomenon), one label a line, scored apart too."

@@ -219,6 +219,31 @@ def test_a_new_test_set_alone_keeps_the_vocabulary(project: Project, capfd: pyte
     assert "corpus test, source: new, test.en" in capfd.readouterr().err
 
 
+def test_further_references_of_a_test_set_are_kept_out_of_training(
+    project: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def dropped() -> int:
+        (corpus,) = project.report()["corpora"]
+        count: int = corpus["drops"]["overlap"]["count"]
+        return count
+
+    two = [{"name": "test", "source": "test.en", "target": "test.de", "more_references": ["other.de"]}]
+    with pytest.raises(DataError, match=r"corpus 'test': .*other\.de does not exist"):
+        project.prepare(corpus__test=two)
+    references = (project.folder / "test.de").read_text().splitlines()
+    write_lines(project.folder / "other.de", references)
+    project.prepare()
+    before = dropped()
+    known = (project.folder / "train.de").read_text().splitlines()[7]
+    write_lines(project.folder / "other.de", [known, *references[1:]])
+    assert project.prepare()[0] == "text"
+    assert "corpus test, more_references 1: other.de, " in capfd.readouterr().err
+    assert dropped() > before
+    write_lines(project.folder / "other.de", references[1:])
+    with pytest.raises(DataError, match=r"other\.de has \d+ lines but test has \d+ pairs"):
+        project.prepare()
+
+
 def test_a_renamed_file_changes_nothing_but_its_name(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     project.prepare()
     fingerprint = load_manifest(project.run.manifest).fingerprint

@@ -7,13 +7,20 @@ import pytest
 from nmtkit.appending import Appender
 from nmtkit.corpus import cleaning
 from nmtkit.corpus.blocks import TextFile, TwoFiles
-from nmtkit.corpus.cleaning import clean_held_out, clean_into, corpus_cleaners, drop_duplicates
+from nmtkit.corpus.cleaning import (
+    clean_held_out,
+    clean_into,
+    clean_more_references,
+    corpus_cleaners,
+    drop_duplicates,
+)
 from nmtkit.corpus.counts import CleanCounts, Drops
 from nmtkit.corpus.filters import BlankConfig, DuplicateConfig, LengthConfig, OverlapConfig
 from nmtkit.corpus.pair import SentencePair
 from nmtkit.corpus.reader import ParallelText
 from nmtkit.corpus.settings import LanguagesConfig, PrepareConfig, TrainFiles
 from nmtkit.corpus.spool import FILES, Spool
+from nmtkit.errors import DataError
 
 LANGUAGES = LanguagesConfig(source="en", target="de")
 CONFIG = PrepareConfig(
@@ -163,3 +170,15 @@ def test_held_out_pairs_are_normalised_and_blank_ones_counted(tmp_path: Path) ->
     chunk = clean_held_out(dev, PrepareConfig(), LANGUAGES)
     assert (chunk.sources, chunk.targets, chunk.lines.tolist()) == (["a b", "d"], ["c", "e"], [1, 4])
     assert (chunk.counts.read, chunk.counts.kept, chunk.counts.drops["blank"]) == (4, 2, Drops(2, [2, 3]))
+
+
+def test_more_references_are_held_out_too(tmp_path: Path) -> None:
+    test = text(tmp_path, "test", [(b"a", b"b"), (b"c", b"d"), (b"e", b"")])
+    (tmp_path / "other").write_bytes(b" b  2\n\nf\n")
+    test = test._replace(more_references=(TextFile(tmp_path / "other", "other"),))
+    (chunk,) = clean_more_references(test, PrepareConfig(), LANGUAGES)
+    assert (chunk.sources, chunk.targets, chunk.lines.tolist()) == (["a", "e"], ["b 2", "f"], [1, 3])
+    assert clean_more_references(test._replace(more_references=()), PrepareConfig(), LANGUAGES) == []
+    (tmp_path / "other").write_bytes(b"b 2\nf\n")
+    with pytest.raises(DataError, match=r"^other has 2 lines but test has 3 pairs; line n of more_references"):
+        clean_more_references(test, PrepareConfig(), LANGUAGES)
