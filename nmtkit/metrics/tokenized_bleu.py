@@ -8,7 +8,7 @@ same tokens, so nothing here shares a name with sacreBLEU's BLEU.
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -25,83 +25,67 @@ SPLIT_HYPHEN = r"\1 ##AT##-##AT## \2"
 _COMPOUND_HYPHEN = re.compile(r"(\S)-(\S)")
 
 
-IgnoreCase = Annotated[bool, Field(description="Ignore case (multi-bleu.perl -lc).")]
-ReplacePunctuation = Annotated[
-    bool,
-    Field(
+class MosesConfig(MetricSection):
+    """What both BLEUs of Moses's tokens have."""
+
+    kind: Literal["tokenized_bleu", "compound_split_bleu"]
+    lowercase: bool = Field(False, description="Ignore case (multi-bleu.perl -lc).")
+    replace_punctuation: bool = Field(
+        False,
         description="Write typographic and full-width punctuation (“ ” ’ …) in ASCII first, as Moses's "
-        "replace-unicode-punctuation.perl does."
-    ),
-]
+        "replace-unicode-punctuation.perl does.",
+    )
+
+    def unfit(self, target_language: str) -> str:
+        """Return why there is no such score for this language; empty where there is."""
+        language = primary_language(target_language)
+        if language == UNKNOWN:
+            return "tokens depend on the target language, which is not known; give --set languages.target=CODE"
+        if language in UNSPACED:
+            return (
+                f'Moses\'s rules find no words in target language "{target_language}", which has no spaces between them'
+            )
+        return ""
+
+    def build(self, target_language: str) -> SacrebleuMetric:
+        """Return the metric. Raises ConfigError for a language that is not known or has no spaces between words."""
+        if problem := self.unfit(target_language):
+            raise ConfigError(f'score.metrics: kind = "{self.kind}": {problem}')
+        import sacremoses
+        from sacrebleu.metrics.bleu import BLEU
+
+        split = self.kind == "compound_split_bleu"
+        language = primary_language(target_language)
+        tokens = _tokenizer(language, self.replace_punctuation)
+        signed = {
+            "tok": "moses",
+            "lang": language,
+            "rules": _rules(language),
+            "dash": "no",
+            "escape": "no",
+            "punct": "replaced" if self.replace_punctuation else "kept",
+            "compounds": "split" if split else "kept",
+            "sacremoses": sacremoses.__version__,
+            "nmtkit": __version__,
+        }
+        return SacrebleuMetric(
+            BLEU(tokenize="none", lowercase=self.lowercase, smooth_method="none", force=True),
+            formula("none", of_sentences="exp"),
+            name="BLEU-split" if split else "BLEU-tok",
+            reading=Reading((lambda line: split_compounds(tokens(line))) if split else tokens, signed),
+        )
 
 
-class TokenizedBleuConfig(MetricSection):
+class TokenizedBleuConfig(MosesConfig):
     """BLEU of the tokens of Moses's tokenizer, as multi-bleu.perl computes it. Takes raw text."""
 
     kind: Literal["tokenized_bleu"] = "tokenized_bleu"
-    lowercase: IgnoreCase = False
-    replace_punctuation: ReplacePunctuation = False
-
-    def unfit(self, target_language: str) -> str:
-        """Return why there is no such score for this language; empty where there is."""
-        return _unfit(target_language)
-
-    def build(self, target_language: str) -> SacrebleuMetric:
-        """Return the metric. Raises ConfigError for a language that is not known or has no spaces between words."""
-        return _build(self, target_language)
 
 
-class CompoundSplitBleuConfig(MetricSection):
+class CompoundSplitBleuConfig(MosesConfig):
     """BLEU of Moses's tokens with words split at hyphens, as papers of 2017 reported it. Takes raw text."""
 
     kind: Literal["compound_split_bleu"] = "compound_split_bleu"
-    lowercase: IgnoreCase = False
-    replace_punctuation: ReplacePunctuation = False
-
-    def unfit(self, target_language: str) -> str:
-        """Return why there is no such score for this language; empty where there is."""
-        return _unfit(target_language)
-
-    def build(self, target_language: str) -> SacrebleuMetric:
-        """Return the metric. Raises ConfigError for a language that is not known or has no spaces between words."""
-        return _build(self, target_language)
-
-
-def _unfit(target_language: str) -> str:
-    language = primary_language(target_language)
-    if language == UNKNOWN:
-        return "tokens depend on the target language, which is not known; give --set languages.target=CODE"
-    if language in UNSPACED:
-        return f'Moses\'s rules find no words in target language "{target_language}", which has no spaces between them'
-    return ""
-
-
-def _build(config: TokenizedBleuConfig | CompoundSplitBleuConfig, target_language: str) -> SacrebleuMetric:
-    if problem := _unfit(target_language):
-        raise ConfigError(f'score.metrics: kind = "{config.kind}": {problem}')
-    import sacremoses
-    from sacrebleu.metrics.bleu import BLEU
-
-    split = config.kind == "compound_split_bleu"
-    language = primary_language(target_language)
-    tokens = _tokenizer(language, config.replace_punctuation)
-    signed = {
-        "tok": "moses",
-        "lang": language,
-        "rules": _rules(language),
-        "dash": "no",
-        "escape": "no",
-        "punct": "replaced" if config.replace_punctuation else "kept",
-        "compounds": "split" if split else "kept",
-        "sacremoses": sacremoses.__version__,
-        "nmtkit": __version__,
-    }
-    return SacrebleuMetric(
-        BLEU(tokenize="none", lowercase=config.lowercase, smooth_method="none", force=True),
-        formula("none", of_sentences="exp"),
-        name="BLEU-split" if split else "BLEU-tok",
-        reading=Reading((lambda line: split_compounds(tokens(line))) if split else tokens, signed),
-    )
 
 
 def split_compounds(tokens: str) -> str:
