@@ -85,7 +85,7 @@ def _grid(grid: Grid, badges: dict[str, str]) -> str:
     system = grid.head.index("system") if "system" in grid.head else -1
 
     def cell(place: int, each: Cell) -> str:
-        text = visible(each.text.strip())
+        text = visible(each.marked)
         more = f"<small>{visible(each.joint + each.more)}</small>" if each.more else ""
         if place < grid.words:
             return badges.get(each.text, text) if place == system else f"{text}{more}"

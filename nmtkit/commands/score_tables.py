@@ -1,7 +1,7 @@
 """Scores as tables: of a terminal, of Markdown and of LaTeX, with the signatures that belong to them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich import box
 from rich.console import Console
@@ -20,22 +20,32 @@ _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$", "<": "$<$", ">": "$>$", "|": r"\textbar{}"},
+    **{"[": "{[}", "*": "{*}"},  # behind a rule or the end of a row these would be its options
 }
+_MARKDOWN = {character: f"\\{character}" for character in r"\`*_[]<>|~$&"}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: what it says, and what belongs beneath, or behind it with a joint between."""
+    """A cell: what it says, perhaps marked, and what belongs beneath, or behind it with a joint between.
+
+    `mark` is a blank in a column where other cells are marked.
+    """
 
     text: str
     more: str = ""
     joint: str = " "
+    mark: str = ""
+
+    @property
+    def marked(self) -> str:
+        """The text with its mark."""
+        return f"{self.text}{self.mark}".strip()
 
     @property
     def joined(self) -> str:
-        """Both in one line."""
-        text = self.text.strip()
-        return f"{text}{self.joint}{self.more}" if self.more else text
+        """All in one line."""
+        return f"{self.marked}{self.joint}{self.more}" if self.more else self.marked
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,7 @@ class Scores:
             for number, part in enumerate(test_set.systems[0].parts):
                 for place, system in enumerate(test_set.systems):
                     name = Cell(f"  {clean(part.label)} ({part.lines:,})" if not place else "")
-                    values = [Cell(self._cell(result).text) for result in system.parts[number].scores]
+                    values = [replace(self._cell(result), more="") for result in system.parts[number].scores]
                     rows.append([*self._named(name, system), *values])
             rows.append(None)
         return Grid(self._title, head, 1 + self.several, rows[:-1])
@@ -119,10 +129,12 @@ class Scores:
         return [result.score for result in self._test_sets[0].systems[0].scores]
 
     def _cell(self, result: Result) -> Cell:
-        text = f"{result.score.value:.2f}"
-        if self.several and self._drawing:
-            text += MARK if result.comparison and result.comparison.is_significant else " "
-        return Cell(text, f"±{result.interval.half:.2f}" if result.interval else "")
+        marked = result.comparison is not None and result.comparison.is_significant
+        return Cell(
+            f"{result.score.value:.2f}",
+            f"±{result.interval.half:.2f}" if result.interval else "",
+            mark=(MARK if marked else " ") if self.several and self._drawing else "",
+        )
 
 
 def _arrow(score: Score) -> str:
@@ -145,7 +157,7 @@ def print_tables(scores: Scores) -> None:
             if row is None:
                 table.add_section()
             else:
-                table.add_row(*(Text.assemble(cell.text, *_beneath(cell)) for cell in row))
+                table.add_row(*(Text.assemble(cell.text, cell.mark, *_beneath(cell)) for cell in row))
         console.print(table)
     for below in (*("  ".join(signed) for signed in scores.signatures()), scores.legend()):
         if below:
@@ -154,7 +166,7 @@ def print_tables(scores: Scores) -> None:
 
 def _beneath(cell: Cell) -> list[tuple[str, str]]:
     """Return what stands below a number, its last digit below that of the number."""
-    return [(f"\n{cell.more}{' ' if cell.text[-1:] in (' ', MARK) else ''}", "dim")] if cell.more else []
+    return [(f"\n{cell.more}{' ' * len(cell.mark)}", "dim")] if cell.more else []
 
 
 def markdown(scores: Scores) -> str:
@@ -166,7 +178,7 @@ def markdown(scores: Scores) -> str:
         for row in grid.rows:
             if row is not None:
                 lines.append(_markdown_row([cell.joined for cell in row]))
-        title = f"{grid.title}\n\n" if grid.title else ""
+        title = f"{_markdown_text(grid.title)}\n\n" if grid.title else ""
         parts.append(title + "\n".join(lines))
     signatures = "\n".join(f"- {_markdown_text(name)}: `{signature}`" for name, signature in scores.signatures())
     return "\n\n".join(filter(None, [*parts, signatures, _markdown_text(scores.legend())])) + "\n"
@@ -177,9 +189,7 @@ def _markdown_row(cells: Sequence[str]) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    for character in "\\|*_`<":
-        text = text.replace(character, f"\\{character}")
-    return text
+    return "".join(_MARKDOWN.get(character, character) for character in text)
 
 
 def latex(scores: Scores) -> str:
@@ -203,8 +213,8 @@ def _latex_row(cells: Sequence[str], *, escaped: bool = False) -> str:
 
 def _latex_cell(cell: Cell) -> str:
     text = _latex_text(cell.text.strip())
-    if text.endswith(MARK):
-        text = f"{text.removesuffix(MARK)}$^{{{MARK}}}$"
+    if cell.mark == MARK:
+        text += f"$^{{{MARK}}}$"
     if not cell.more:
         return text
     more = _latex_text(cell.more)

@@ -1,5 +1,6 @@
 """Scores as tables, as a person sees them."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -153,3 +154,22 @@ def test_what_a_name_holds_breaks_no_table(render):
     rows = [line for line in text.split("\n") if "base" in line]
     assert len(rows) == 1
     assert "\t" not in text
+
+
+def named(name):
+    """Return scores of a test set and a baseline of this name, and of a system that differs from it."""
+    found = set_of(name)
+    return Scores([replace(found, systems=[replace(found.systems[0], name=name), *found.systems[1:]])], DRAWN)
+
+
+def test_a_name_is_text_in_markdown_wherever_it_stands():
+    text = markdown(named("[a](b) *c* ~~d~~ $e$ &lt; _f_"))
+    lines = [line for line in text.split("\n") if "(b)" in line]
+    assert len(lines) == 4  # a row of each table, the title of the second one, the legend
+    assert not any(re.search(r"(?<!\\)[\[\]*~$&_<]", line) for line in lines)
+
+
+def test_a_name_is_text_in_latex_wherever_it_stands():
+    text = latex(named("[1pt]*"))
+    assert not re.search(r"^ *[\[*]", text, re.MULTILINE), "what stands so behind a rule or a row is its option"
+    assert r"{[}1pt]{*}, 1,000 lines & {[}1pt]{*} & 38.97 {" in text, "no mark of significance"
