@@ -1,7 +1,7 @@
 """The command `score` of the command line: its options."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nmtkit.commands.score_output import Form
     from nmtkit.corpus.settings import LanguagesConfig
 
-FORMS = "table|tsv|json|markdown|latex"
+FORMS = ("table", "tsv", "json", "markdown", "latex")
 
 
 def score(  # noqa: PLR0913, PLR0917  one parameter for each option
@@ -47,7 +47,9 @@ def score(  # noqa: PLR0913, PLR0917  one parameter for each option
     checkpoint: Checkpoint = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar=FORMS, help="Form of the scores.  [default: table on a terminal, else tsv]"),
+        typer.Option(
+            "--format", metavar="|".join(FORMS), help="Form of the scores.  [default: table on a terminal, else tsv]"
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     per_sentence: Annotated[
@@ -84,41 +86,39 @@ def score(  # noqa: PLR0913, PLR0917  one parameter for each option
     each target.
     """
     by_model = pairs.ByModel(tuple(files or ()), tokens, text, above, below, n_best, weights, length_penalty, best, tag)
+    asked = [*(settings or ()), *as_settings(translate__checkpoint=checkpoint)]
+    shown = _form(form, as_json)
     if model is not None:
         others: dict[str, object] = {"--system": systems, "--reference": references, "--source": source}
         others |= {"--labels": labels, "--run": run, "--per-sentence": per_sentence, "--report": report}
-        others |= {f"--format {form}": None if form in ("json", "tsv") else form}
+        others |= {"--report-all": report_all, f"--format {form}": shown not in ("auto", "tsv", "json")}
         pairs.check_alone(others)
-        by_json = as_json or form == "json"
-        asked = [*(settings or ()), *as_settings(translate__checkpoint=checkpoint)]
-        pairs.score_by_model(model, by_model, config, asked, as_json=by_json, device=device, quiet=quiet)
+        pairs.score_by_model(model, by_model, config, asked, as_json=shown == "json", device=device, quiet=quiet)
         return
     by_model.check_none()
-    from nmtkit.config import run_of, to_compare, to_score, to_use
-
     if references and not systems:
         raise ConfigError("--reference: goes with --system FILE, which is compared with it")
-    for name, value in (("--labels", labels), ("--source", source)):
+    for name, value in (("labels", labels), ("source", source)):
         if value is not None and not references:
-            raise ConfigError(
-                f"{name}: goes with --reference; for a test set give corpus.test{name.replace('--', '.')}"
-            )
+            raise ConfigError(f"--{name}: goes with --reference; for a test set give corpus.test.{name}")
     if checkpoint is not None and systems:
         raise ConfigError("--checkpoint: goes without --system, whose translations exist already")
     from nmtkit.commands.error_report import wished
     from nmtkit.commands.score_output import Output
-    from nmtkit.commands.score_reading import Given
+    from nmtkit.config import run_of, to_compare, to_score, to_use
+    from nmtkit.run_folder import check_place
 
-    log, shown = as_log(quiet), _form(form, as_json)
+    if per_sentence is not None:
+        check_place("--per-sentence", per_sentence)
+    log = as_log(quiet)
 
     def output(languages: "LanguagesConfig") -> Output:
-        wish = wished(report, report_all, run_of(config, run), languages.source)
-        return Output(shown, per_sentence, wish)
+        return Output(shown, per_sentence, wished(report, report_all, run_of(config, run), languages))
 
-    asked = [*(settings or ()), *as_settings(translate__checkpoint=checkpoint)]
     if references:
         chosen = to_compare(config, run, asked)
         from nmtkit.commands.score import score_files
+        from nmtkit.commands.score_reading import Given
 
         given = Given(tuple(systems or ()), tuple(references), source, labels)
         score_files(chosen.score, chosen.languages.target, log, given, output(chosen.languages))
@@ -137,11 +137,8 @@ def score(  # noqa: PLR0913, PLR0917  one parameter for each option
 
 def _form(asked: str | None, as_json: bool) -> "Form":
     """Return the form that --format and --json ask for."""
-    from nmtkit.commands.score_output import Form
-
-    if asked is not None and asked not in get_args(Form):
-        raise ConfigError(f"--format {asked}: no such form; choose {', '.join(FORMS.split('|'))}")
+    if asked is not None and asked not in FORMS:
+        raise ConfigError(f"--format {asked}: no such form; choose {', '.join(FORMS)}")
     if as_json and asked not in (None, "json"):
         raise ConfigError(f"--json and --format {asked}: one output has one form; give one of them")
-    form: Form = "json" if as_json else next((each for each in get_args(Form) if each == asked), "auto")
-    return form
+    return cast("Form", "json" if as_json else asked or "auto")

@@ -1,16 +1,20 @@
 """The options of the command `score` that go with --model, and what they ask for."""
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from nmtkit.cli_options import as_log, as_settings
 from nmtkit.errors import ConfigError
 
-_PANEL = "With a model"
-"""The group of these options, in the help."""
+
+def _option(*names: str, **more: Any) -> Any:
+    """Return an option of the group that these options form in the help."""
+    return typer.Option(*names, rich_help_panel="With a model", **more)
+
 
 Pairs = Annotated[
     list[Path] | None,
@@ -21,63 +25,42 @@ Pairs = Annotated[
 ]
 ModelRun = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         "--model",
         metavar="RUN",
         help="Score pairs by the model of a run folder: for each LOG_PROBABILITY TAB TOKENS TAB PERPLEXITY.",
-        rich_help_panel=_PANEL,
     ),
 ]
-Tokens = Annotated[
-    bool,
-    typer.Option("--tokens", help="Write pieces and their log-probabilities too, two columns.", rich_help_panel=_PANEL),
-]
-Text = Annotated[
-    bool, typer.Option("--text", help="Write source and target too, the last two columns.", rich_help_panel=_PANEL)
-]
+Tokens = Annotated[bool, _option("--tokens", help="Write pieces and their log-probabilities too, two columns.")]
+Text = Annotated[bool, _option("--text", help="Write source and target too, the last two columns.")]
 Above = Annotated[
     float | None,
-    typer.Option(
-        metavar="T",
-        help="Write only pairs of at least T nats a piece, themselves: SOURCE TAB TARGET.",
-        rich_help_panel=_PANEL,
-    ),
+    _option(metavar="T", help="Write only pairs of at least T nats a piece, themselves: SOURCE TAB TARGET."),
 ]
-Below = Annotated[
-    float | None, typer.Option(metavar="T", help="Write only the others, likewise.", rich_help_panel=_PANEL)
-]
+Below = Annotated[float | None, _option(metavar="T", help="Write only the others, likewise.")]
 NBest = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         metavar="LIST",
         help="Rank anew what translate --n-best wrote of the one FILE (default: stdin), as a list again.",
-        rich_help_panel=_PANEL,
     ),
 ]
 Weights = Annotated[
     tuple[float, float] | None,
-    typer.Option(
+    _option(
         metavar="LIST MODEL",
         help="With --n-best: what the scores of list and model count in the sum.  [default: 1 1]",
-        rich_help_panel=_PANEL,
     ),
 ]
 LengthPenalty = Annotated[
     float | None,
-    typer.Option(
+    _option(
         metavar="ALPHA",
         help="With --n-best: that of the model's scores, 0 for none.  [default: that of the search]",
-        rich_help_panel=_PANEL,
     ),
 ]
-Best = Annotated[
-    bool,
-    typer.Option("--best", help="With --n-best: write the best text of each line alone.", rich_help_panel=_PANEL),
-]
-Tag = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Put before each source; one of the tags of training.", rich_help_panel=_PANEL),
-]
+Best = Annotated[bool, _option("--best", help="With --n-best: write the best text of each line alone.")]
+Tag = Annotated[str | None, _option(metavar="NAME", help="Put before each source; one of the tags of training.")]
 
 
 class ByModel(NamedTuple):
@@ -113,9 +96,12 @@ class ByModel(NamedTuple):
         if len(self.files) > most:
             taken = "source and target, or one of both" if most == 2 else "the source text of the list"
             raise ConfigError(f"{self.files[most]}: a file too many; give {taken}")
+        for name, numbers in (("above", (self.above,)), ("below", (self.below,)), ("weights", self.weights or ())):
+            if any(number is not None and isnan(number) for number in numbers):
+                raise ConfigError(f"--{name}: nan is no number; give one")
         if self.weights == (0, 0):
             raise ConfigError("--weights 0 0: nothing would count; give at least one of them another value")
-        if self.length_penalty is not None and self.length_penalty < 0:
+        if self.length_penalty is not None and not self.length_penalty >= 0:
             raise ConfigError(f"--length-penalty {self.length_penalty:g}: out of range; give at least 0")
 
     def _refuse(self, why: str, names: Sequence[str]) -> None:

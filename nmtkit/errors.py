@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 expected failure (data, counts, checkpoint), 2 usage or co
 by SIGUSR1.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,3 +62,9 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is None:
             error.filename = str(path)
         raise
+
+
+def check_stdout(what: str) -> None:
+    """Raise DataError where standard output is closed; `what` would go there."""
+    if sys.stdout is None:
+        raise DataError(f"standard output is closed; {what} there, so leave it open or send it to a file")

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nmtkit.errors import naming
+from nmtkit.errors import ConfigError, naming
 
 
 class RunFolder:
@@ -101,3 +101,16 @@ def write_text(path: Path, text: str) -> None:
     """Write a whole UTF-8 file, or nothing."""
     with replacing(path) as temporary:
         temporary.write_bytes(text.encode("utf-8"))
+
+
+def check_place(option: str, file: Path) -> None:
+    """Raise ConfigError where no file can be written that an option names, before there is anything to write."""
+    if file.is_dir():
+        raise ConfigError(f"{option} {file}: this is a folder; give the name of a file in it")
+    if file.exists() and not file.is_file():
+        raise ConfigError(f"{option} {file}: this is no file, and would be replaced by one; give another name")
+    folder = next(folder for folder in file.absolute().parents if folder.exists())
+    if not folder.is_dir():
+        raise ConfigError(f"{option} {file}: {folder} is no folder; give another name")
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"{option} {file}: {folder} cannot be written to; set its permissions, or name another place")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from nmtkit.analysis.faults import KINDS, Fault, faults, ratio
+from nmtkit.analysis.faults import Fault, faults, ratio
 from nmtkit.analysis.groups import Class, Group, by_label, by_length, by_rarest_word, count_words
 from nmtkit.analysis.rankings import Comparison, comparisons, furthest_apart, worst
 from nmtkit.analysis.recall import Found, Often, by_class, matches, missed, put_in
@@ -70,18 +70,9 @@ class Findings:
     apart: list[int]
     comparisons: list[Comparison]
 
-    @property
-    def line_scores(self) -> list[list[float]]:
-        """The score of each line by each system."""
-        return [system.lines for system in self.systems]
-
     def with_fault(self, kind: str, system: int) -> list[int]:
         """Return the lines of a system that have a fault."""
         return [line for line, some in enumerate(self.faults[system]) if any(fault.kind == kind for fault in some)]
-
-    def fault_counts(self) -> dict[str, list[int]]:
-        """Return for each kind of fault how many lines of each system have it."""
-        return {kind.key: [len(self.with_fault(kind.key, place)) for place in self.places] for kind in KINDS}
 
     @property
     def places(self) -> range:

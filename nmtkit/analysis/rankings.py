@@ -41,13 +41,8 @@ def _closest(texts: Texts, system: int, line: int) -> str:
 
 def furthest_apart(scores: Sequence[Sequence[float]], most: int = MOST) -> list[int]:
     """Return the lines where the highest and the lowest score of a system differ most; none where none differ."""
-    gaps = spreads(scores)
+    gaps = [max(line) - min(line) for line in zip(*scores, strict=True)]
     return sorted((line for line, gap in enumerate(gaps) if gap > 0), key=lambda line: (-gaps[line], line))[:most]
-
-
-def spreads(scores: Sequence[Sequence[float]]) -> list[float]:
-    """Return of each line the distance between the highest and the lowest score of a system."""
-    return [max(line) - min(line) for line in zip(*scores, strict=True)]
 
 
 def comparisons(texts: Texts, scores: Sequence[Sequence[float]]) -> list[Comparison]:

@@ -40,11 +40,6 @@ class Found(NamedTuple):
         """The share of the words of the hypotheses that are in the references, in percent."""
         return 100 * self.found / self.given if self.given else 0.0
 
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall, in percent."""
-        return 200 * self.found / (self.wanted + self.given) if self.wanted + self.given else 0.0
-
 
 class Often(NamedTuple):
     """A word, as it is mostly written, that stands on one side only, `times` of the `all` times that it is there."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nmtkit.analysis.tokens import UNSPACED, is_word, phrase
+from nmtkit.analysis.tokens import UNSPACED_SCRIPTS, is_word, phrase
 from nmtkit.corpus.profile import script_of
 
 LONGEST = 10
@@ -64,4 +64,4 @@ def _anywhere(words: Sequence[str]) -> str:
 
 
 def _unspaced(token: str) -> bool:
-    return script_of(token[0]) in UNSPACED
+    return script_of(token[0]) in UNSPACED_SCRIPTS

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nmtkit.metrics.base import Metric
 from nmtkit.metrics.significance import Measured, resampled
 
 ENOUGH = 30
@@ -28,18 +27,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-
-def scored(
-    metric: Metric,
-    systems: Sequence[Sequence[str]],
-    references: Sequence[Sequence[str]],
-    sources: Sequence[str] | None = None,
-) -> Scored:
-    """Return what the lines of each system add to the scores of a metric, for at least one line and one system."""
-    statistics = [metric.measure(lines, *references, sources=sources) for lines in systems]
-    whole = metric.score(statistics[0], len(references))
-    return Scored(metric.name, whole.signature, metric.higher_is_better, Measured(statistics, metric.values))
 
 
 def estimates(scores: Scored, lines: Sequence[int]) -> list[Estimate]:

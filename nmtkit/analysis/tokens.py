@@ -9,7 +9,7 @@ from nmtkit.corpus.profile import script_of
 
 Unit = Literal["words", "characters"]
 
-UNSPACED = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
+UNSPACED_SCRIPTS = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan")
 """Scripts that put no space between words."""
 
 
@@ -27,7 +27,7 @@ def tokens(text: str) -> list[str]:
 def _pattern() -> Any:
     import regex
 
-    unspaced = "".join(rf"\p{{Script_Extensions={script}}}" for script in UNSPACED)
+    unspaced = "".join(rf"\p{{Script_Extensions={script}}}" for script in UNSPACED_SCRIPTS)
     letter = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{unspaced}]]"
     word = rf"{letter}+(?:(?:['’‐-]|(?<=\d)[.,:](?=\d)){letter}+)*"
     return regex.compile(rf"\s+|{word}|\X", regex.V1)
@@ -51,7 +51,7 @@ def unit_of(lines: Iterable[str]) -> Unit:
     scripts = Counter[bool]()
     for character, count in letters.items():
         if script := script_of(character):
-            scripts[script in UNSPACED] += count
+            scripts[script in UNSPACED_SCRIPTS] += count
     return "characters" if scripts[True] > scripts[False] else "words"
 
 
@@ -59,6 +59,6 @@ def phrase(some: Sequence[str]) -> str:
     """Return words as a phrase: with spaces between them, but not between characters of scripts without spaces."""
     text = ""
     for word in some:
-        apart = text and not (script_of(text[-1]) in UNSPACED and script_of(word[0]) in UNSPACED)
+        apart = text and not (script_of(text[-1]) in UNSPACED_SCRIPTS and script_of(word[0]) in UNSPACED_SCRIPTS)
         text += f" {word}" if apart else word
     return text

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nmtkit.commands.doctor_checks import Finding, disk, gpus, memory, processor, text, threads, versions
-from nmtkit.errors import NmtkitError
+from nmtkit.errors import NmtkitError, check_stdout
 from nmtkit.log import Log, counted
 from nmtkit.run_folder import RunFolder
 
@@ -21,8 +21,7 @@ def doctor(run: RunFolder, log: Log, *, device: str = "auto", as_json: bool = Fa
     On a terminal in columns; elsewhere tab-separated: state, what, found, what to do. As JSON, with all figures, in
     the end.
     """
-    if sys.stdout is None:
-        raise NmtkitError("standard output is closed; the findings go there, so leave it open or send it to a file")
+    check_stdout("the findings go")
     found: list[Finding] = []
     console = Console(highlight=False, soft_wrap=True)
     for finding in findings(run, log, device):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from nmtkit.analysis.findings import Frequencies, System, examine
 from nmtkit.analysis.scoring import Scored
@@ -13,13 +12,14 @@ from nmtkit.commands.error_training import training_frequencies
 from nmtkit.commands.score_reading import SET
 from nmtkit.commands.score_records import lines_digest
 from nmtkit.commands.score_results import Evaluated, drawing
+from nmtkit.corpus.settings import LanguagesConfig
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log
 from nmtkit.metrics.base import Array, Metric
 from nmtkit.metrics.chrf import ChrfConfig
 from nmtkit.metrics.settings import SignificanceConfig
 from nmtkit.metrics.significance import Measured
-from nmtkit.run_folder import RunFolder, as_file_name, write_text
+from nmtkit.run_folder import RunFolder, as_file_name, check_place, write_text
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,12 @@ class ReportWish:
     """
 
     file: Path
-    every_line: bool = False
-    run: RunFolder | None = None
-    source_language: str = "und"
+    every_line: bool
+    run: RunFolder
+    languages: LanguagesConfig
 
 
-class Languages(NamedTuple):
-    """The languages of what is scored; "und" where they are not known."""
-
-    source: str
-    target: str
-
-
-def wished(file: Path | None, every_line: bool, run: RunFolder, source_language: str) -> ReportWish | None:
+def wished(file: Path | None, every_line: bool, run: RunFolder, languages: LanguagesConfig) -> ReportWish | None:
     """Return the report that options ask for, if they ask for one.
 
     Raises ConfigError, before there is anything to write, where there could be no such file, or none is named.
@@ -51,19 +44,14 @@ def wished(file: Path | None, every_line: bool, run: RunFolder, source_language:
         if every_line:
             raise ConfigError("--report-all: goes with --report FILE, the page that shall have all lines")
         return None
-    if file.is_dir():
-        raise ConfigError(f"--report {file}: this is a folder; give the name of a file, as {file / 'report.html'}")
-    existing = next(folder for folder in file.absolute().parents if folder.exists())
-    if not existing.is_dir():
-        raise ConfigError(f"--report {file}: {existing} is no folder; give another name")
-    return ReportWish(file, every_line, run, source_language)
+    check_place("--report", file)
+    return ReportWish(file, every_line, run, languages)
 
 
 def write_reports(
     wish: ReportWish,
     evaluated: Sequence[Evaluated],
     metrics: Sequence[Metric],
-    target_language: str,
     significance: SignificanceConfig,
     log: Log,
 ) -> None:
@@ -72,11 +60,10 @@ def write_reports(
     Of several test sets each has its own file, with the name of the set in place of {set}, else before the suffix.
     Raises DataError where a file cannot be written.
     """
-    frequencies = training_frequencies(wish.run, log) if wish.run else None
-    languages = Languages(wish.source_language, target_language)
+    frequencies = training_frequencies(wish.run, log)
     for each in evaluated:
         drawn = drawing(significance, compared=len(each.found.systems) > 1)
-        report = report_of(each, metrics, languages, frequencies, drawn)
+        report = report_of(each, metrics, wish.languages, frequencies, drawn)
         file = _file(wish.file, each.found.name, several=len(evaluated) > 1)
         write_text(file, page(report, every_line=wish.every_line))
         log.info(f"report: {file}")
@@ -92,7 +79,7 @@ def _file(wanted: Path, test_set: str, *, several: bool) -> Path:
 def report_of(
     evaluated: Evaluated,
     metrics: Sequence[Metric],
-    languages: Languages,
+    languages: LanguagesConfig,
     frequencies: Frequencies | None = None,
     drawn: str = "",
 ) -> Report:
@@ -100,7 +87,7 @@ def report_of(
 
     `drawn` is the signature of what was drawn for the intervals of scores.
     """
-    material = evaluated.test.material
+    material = evaluated.material
     systems = [system.hypotheses for system in material.systems]
     texts = Texts(
         material.sources or [],
@@ -129,7 +116,7 @@ def report_of(
 
 def _chrf(by_line: Metric, evaluated: Evaluated, metrics: Sequence[Metric]) -> Sequence[Array]:
     """Return what each line of each system adds to chrF, which is often known already."""
-    material = evaluated.test.material
+    material = evaluated.material
     known = [result.score.signature for result in evaluated.found.systems[0].scores]
     for place, metric in enumerate(metrics):
         rows = evaluated.statistics[place]
@@ -140,7 +127,7 @@ def _chrf(by_line: Metric, evaluated: Evaluated, metrics: Sequence[Metric]) -> S
 
 def _made_from(evaluated: Evaluated) -> Iterator[tuple[str, str, str]]:
     """Yield each text that was read: what it is, its file, and the SHA-256 of its lines."""
-    material, found = evaluated.test.material, evaluated.found
+    material, found = evaluated.material, evaluated.found
     if material.sources is not None:
         yield "source", found.source or "", lines_digest(material.sources)
     for place, (file, lines) in enumerate(zip(found.references, material.references, strict=True), start=1):

@@ -13,11 +13,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nmtkit.commands.score_pairs import check_stdout, opened, progress, summarize, write
+from nmtkit.commands.score_pairs import opened, progress, summarize, write
 from nmtkit.commands.score_pairs_input import Group, Listed, read_groups
 from nmtkit.commands.score_pairs_output import as_json, finite, total
 from nmtkit.config import Config
 from nmtkit.corpus.pair import SentencePair
+from nmtkit.errors import check_stdout
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
 
@@ -39,10 +40,11 @@ class Ranking(NamedTuple):
     as_json: bool = False
 
     def combined(self, listed: float, score: "PairScore") -> float:
-        """Return what ranks a translation."""
+        """Return what ranks a translation; one that is infinitely good and infinitely bad is bad."""
         parts = zip(self.weights, (listed, score.penalized(self.length_penalty)), strict=True)
         # What has no weight does not count, not even where it is infinite.
-        return sum(weight * part for weight, part in parts if weight)
+        total = sum(weight * part for weight, part in parts if weight)
+        return -math.inf if math.isnan(total) else total
 
 
 class _Ranked(NamedTuple):
@@ -68,7 +70,7 @@ def rerank(
     Those that score the same stay in order. Raises DataError where a file cannot be read or the list is not that of the
     source, CheckpointError where the run cannot be used, ConfigError where the device or the tag does not exist.
     """
-    check_stdout()
+    check_stdout("the list goes")
     groups = read_groups(n_best, source)
     begun = list(islice(groups, 1))  # what is wrong with the first line is told before the model is loaded
     scorer = opened(run, config, log, device)
@@ -105,7 +107,7 @@ def _ranked(group: Group, scores: Iterator["PairScore"], ranking: Ranking) -> li
     for listed in group.listed:
         by_model = next(scores)
         found.append(_Ranked(ranking.combined(listed.score, by_model), listed, by_model))
-    return sorted(found, key=lambda each: math.inf if math.isnan(each.score) else -each.score)
+    return sorted(found, key=lambda each: -each.score)
 
 
 def _rows(number: int, ranked: list[_Ranked], ranking: Ranking) -> Iterator[str]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from nmtkit import __version__
 from nmtkit.commands.error_report import write_reports
 from nmtkit.commands.score_checks import check_script, suspicions
-from nmtkit.commands.score_material import System
-from nmtkit.commands.score_output import Output, check_stdout, show, write_sentences
-from nmtkit.commands.score_reading import Given, TestMaterial, read_given, read_test_sets
+from nmtkit.commands.score_material import Material, System
+from nmtkit.commands.score_output import Output, show, write_sentences
+from nmtkit.commands.score_reading import Given, read_given, read_test_sets
 from nmtkit.commands.score_records import ScoreKeeper
 from nmtkit.commands.score_results import Evaluated, evaluate
 from nmtkit.config import Config
 from nmtkit.corpus.tags import check_tags, untagged
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, DataError, check_stdout
 from nmtkit.log import Log
 from nmtkit.metrics.settings import Metrics, ScoreConfig, build_metrics
 from nmtkit.run_folder import RunFolder, write_text
@@ -38,11 +38,11 @@ def score_files(
     Raises DataError, naming both files and counts, where they differ in lines, and where a file is missing, empty or
     not UTF-8; ConfigError where a metric cannot be built, or lacks the sources.
     """
-    check_stdout()
+    check_stdout("the scores go")
     metrics = build_metrics(config, target_language)
     if given.source is None:
         _check_sources(metrics)
-    _score([read_given(given)], config, metrics, {"target_language": target_language}, log, output)
+    _score([read_given(given, log)], config, metrics, {"target_language": target_language}, log, output)
 
 
 def score_test_sets(
@@ -52,9 +52,9 @@ def score_test_sets(
 
     Raises as `score_files` does, and ConfigError where the name of a file does not say which test set it is of.
     """
-    check_stdout()
+    check_stdout("the scores go")
     metrics = build_metrics(config.score, config.languages.target)
-    tests = read_test_sets(config, base, systems)
+    tests = read_test_sets(config, base, log, systems)
     _score(tests, config.score, metrics, {"target_language": config.languages.target}, log, output)
 
 
@@ -67,9 +67,9 @@ def score_run(
     there is no test set, or one has a tag that training had not, DataError where one cannot be read, CheckpointError
     where the run has no weights to use; all before the first translation.
     """
-    check_stdout()
+    check_stdout("the scores go")
     metrics = build_metrics(config.score, config.languages.target)
-    tests = read_test_sets(config, base)
+    tests = read_test_sets(config, base, log)
 
     from nmtkit.api import Translator, resolve_device
     from nmtkit.training.choice import updates_of
@@ -81,13 +81,13 @@ def score_run(
     keeper = ScoreKeeper(run, config, log, checkpoint=checkpoint, updates=updates_of(translator.weights))
     log.info(f"translating the test sets with {translator.weights}")
 
-    def translated() -> Iterator[TestMaterial]:
+    def translated() -> Iterator[Material]:
         for test in tests:
-            file = run.translation(test.material.name, checkpoint)
+            file = run.translation(test.name, checkpoint)
             hypotheses = _translated(test, translator, config, log)
             write_text(file, "".join(f"{line}\n" for line in hypotheses))
             log.detail(f"translations written: {file}")
-            yield test.translated_by(System(checkpoint, hypotheses), file)
+            yield test.translated_by(System(checkpoint, hypotheses, str(file)))
 
     origin = {
         "target_language": config.languages.target,
@@ -100,7 +100,7 @@ def score_run(
 
 
 def _score(
-    tests: Iterable[TestMaterial],
+    tests: Iterable[Material],
     config: ScoreConfig,
     metrics: Metrics,
     origin: dict[str, Any],
@@ -113,12 +113,12 @@ def _score(
         log.info(notice)
     evaluated: list[Evaluated] = []
     for test in tests:
-        if warning := check_script(test.material, origin["target_language"]):
+        if warning := check_script(test, origin["target_language"]):
             log.warn(warning)
-        for suspicion in suspicions(test.material, metrics.metrics):
+        for suspicion in suspicions(test, metrics.metrics):
             log.warn(suspicion)
-        total = len(metrics.metrics) * len(test.material.systems) * len(test.material.references[0])
-        with log.progress(f"scoring {test.material.name}", total, "lines") as meter:
+        total = len(metrics.metrics) * len(test.systems) * len(test)
+        with log.progress(f"scoring {test.name}", total, "lines") as meter:
             evaluated.append(evaluate(test, metrics.metrics, config.significance, meter.advance))
         if keeper is not None:
             keeper.keep(evaluated[-1])
@@ -130,7 +130,7 @@ def _score(
         write_sentences(output.per_sentence, evaluated, metrics.metrics)
         log.info(f"scores of each line written: {output.per_sentence}")
     if output.report is not None:
-        write_reports(output.report, evaluated, metrics.metrics, origin["target_language"], config.significance, log)
+        write_reports(output.report, evaluated, metrics.metrics, config.significance, log)
 
 
 def _check_sources(metrics: Metrics) -> None:
@@ -154,9 +154,9 @@ def _check_place(run: RunFolder) -> None:
         ) from None
 
 
-def _translated(test: TestMaterial, translator: "Translator", config: Config, log: Log) -> list[str]:
+def _translated(test: Material, translator: "Translator", config: Config, log: Log) -> list[str]:
     """Return the translations of a test set."""
-    name, sources = test.material.name, test.material.sources or []
+    name, sources = test.name, test.sources or []
     if wrong := untagged(test.tag, [corpus.tag for corpus in config.corpus.train]):
         log.warn(f"{name} {wrong} (corpus.test.tag)")
     hypotheses = []

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from nmtkit.analysis.tokens import UNSPACED_SCRIPTS
 from nmtkit.commands.score_material import Material
 from nmtkit.corpus.profile import script_of
 from nmtkit.errors import ConfigError
@@ -24,7 +25,6 @@ ENOUGH = 5
 """Lines or marks below which a share says nothing."""
 UNSPACED_SHARE = 0.3
 
-_UNSPACED_SCRIPTS = {"Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan"}
 _TOKENIZED = re.compile(r"(?<=\S) (?:[.,](?=\s|$)|@-@)")
 _ESCAPED = re.compile(r"&(?:amp|quot|apos|lt|gt|#124|#91|#93);")
 _SEGMENTED = re.compile(r"▁|@@(?: |$)")
@@ -84,7 +84,7 @@ def check_script(material: Material, target_language: str) -> str:
     for character, count in Counter("".join(material.references[0])).items():
         letters[script_of(character)] += count
     del letters[""]
-    unspaced = {script: letters[script] for script in _UNSPACED_SCRIPTS & letters.keys()}
+    unspaced = {script: letters[script] for script in UNSPACED_SCRIPTS if script in letters}
     if sum(unspaced.values()) <= UNSPACED_SHARE * letters.total():
         return ""
     script = max(unspaced, key=lambda each: unspaced[each])
@@ -99,16 +99,22 @@ def check_script(material: Material, target_language: str) -> str:
 
 def suspicions(material: Material, metrics: Sequence[Metric]) -> Iterator[str]:
     """Yield what a person should know of a test set: a sentence for each text and trait."""
+    yield from (f"{material.name}: {problem}" for problem in _problems(material, metrics))
+
+
+def _problems(material: Material, metrics: Sequence[Metric]) -> Iterator[str]:
     systems, references = _texts(material)
     for text in (*systems, *references):
-        yield from (f"{material.name}: {problem}" for problem in _of_text(text))
+        yield from _of_text(text)
     for text in systems:
-        yield from (f"{material.name}: {problem}" for problem in _of_pair(text, references[0]))
-    yield from (f"{material.name}: {problem}" for problem in _of_systems(material))
+        yield from _of_pair(text, references[0])
+    for text in references:
+        yield from _of_references(text, systems[0])
+    yield from _of_systems(material)
     longest = max(len(line.split()) for text in (*systems, *references) for line in text.lines)
     if any(metric.patience is not None and longest > metric.patience for metric in metrics):
         yield (
-            f"{material.name}: a line has {longest:,} words, for which TER may take hours; leave it out with "
+            f"a line has {longest:,} words, for which TER may take hours; leave it out with "
             "--set \"score.metrics=[{kind='bleu'}, {kind='chrf'}]\", or put one sentence on a line"
         )
 
@@ -168,19 +174,29 @@ def _of_pair(hypotheses: Text, references: Text) -> Iterator[str]:
             )
 
 
+def _of_references(references: Text, hypotheses: Text) -> Iterator[str]:
+    if missing := _blank(references.lines, hypotheses.lines):
+        yield (
+            f"{len(missing):,} of {len(references.lines):,} {references.name} are blank (first line {missing[0]:,}), "
+            "though translated; they count, as references in which nothing is said"
+        )
+
+
 def _of_systems(material: Material) -> Iterator[str]:
     seen: dict[tuple[str, ...], str] = {}
     for system in material.systems:
-        missing = [
-            line + 1
-            for line, text in enumerate(system.hypotheses)
-            if not text.strip() and material.references[0][line].strip()
-        ]
-        if missing and len(missing) >= BLANK_SHARE * len(system.hypotheses):
+        if missing := _blank(system.hypotheses, material.references[0]):
             yield (
-                f"{len(missing):,} of {len(system.hypotheses):,} lines of {system.name} are blank (first line "
+                f"{len(missing):,} of {len(material):,} lines of {system.name} are blank (first line "
                 f"{missing[0]:,}); they count, as translations in which everything is missing"
             )
         first = seen.setdefault(tuple(system.hypotheses), system.name)
         if first != system.name:
             yield f"{first} and {system.name} are the same text"
+
+
+def _blank(lines: Sequence[str], others: Sequence[str]) -> list[int]:
+    """Return the numbers of lines that are blank, but not on the other side; none where they are few."""
+    both = enumerate(zip(lines, others, strict=True), start=1)
+    found = [number for number, (line, other) in both if not line.strip() and other.strip()]
+    return found if len(found) >= BLANK_SHARE * len(lines) else []

@@ -1,6 +1,6 @@
-"""What is scored: the sources, references and systems of a test set, line by line."""
+"""What is scored: the sources, references and systems of a test set, line by line, and the files they came from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -9,6 +9,7 @@ class System:
 
     name: str
     hypotheses: list[str]
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,3 +26,15 @@ class Material:
     references: list[list[str]]
     systems: list[System]
     labels: list[str]
+    source_file: str | None = None
+    reference_files: tuple[str, ...] = ()
+    tag: str = ""
+    """What stands before each source; empty where nothing does."""
+
+    def translated_by(self, system: System) -> "Material":
+        """Return it with one more system."""
+        return replace(self, systems=[*self.systems, system])
+
+    def __len__(self) -> int:
+        """Return the number of lines."""
+        return len(self.references[0])

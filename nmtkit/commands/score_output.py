@@ -11,7 +11,6 @@ from nmtkit.commands.error_report import ReportWish
 from nmtkit.commands.score_results import Evaluated, Result, TestSet, drawing, plain
 from nmtkit.commands.score_tables import Scores, latex, markdown, print_tables
 from nmtkit.corpus.lines import clean
-from nmtkit.errors import DataError
 from nmtkit.metrics.base import Metric
 from nmtkit.metrics.settings import SignificanceConfig
 from nmtkit.run_folder import write_text
@@ -29,12 +28,6 @@ class Output:
     form: Form = "auto"
     per_sentence: Path | None = None
     report: ReportWish | None = None
-
-
-def check_stdout() -> None:
-    """Raise DataError where scores could not be written."""
-    if sys.stdout is None:
-        raise DataError("standard output is closed; the scores go there, so leave it open or send it to a file")
 
 
 def show(test_sets: Sequence[TestSet], origin: dict[str, Any], significance: SignificanceConfig, form: Form) -> None:

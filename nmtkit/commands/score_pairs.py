@@ -11,7 +11,7 @@ from nmtkit.commands.score_pairs_input import read_pairs
 from nmtkit.commands.score_pairs_output import Wanted, total
 from nmtkit.config import Config
 from nmtkit.corpus.tags import untagged
-from nmtkit.errors import DataError
+from nmtkit.errors import check_stdout
 from nmtkit.log import Log, counted, duration
 from nmtkit.run_folder import RunFolder
 from nmtkit.translation.arrivals import GRACE, Arrivals
@@ -28,7 +28,7 @@ def score_pairs(
     Raises DataError where a file cannot be read, CheckpointError where the run cannot be used, ConfigError where the
     device or the tag does not exist.
     """
-    check_stdout()
+    check_stdout("the scores go")
     given = read_pairs(files)
     if not files and sys.stdin.isatty():
         log.info("scoring what is typed, SOURCE TAB TARGET, line by line; end it with Ctrl-D")
@@ -61,12 +61,6 @@ def opened(run: RunFolder, config: Config, log: Log, device: str) -> "Scorer":
         log.warn(f"the text {wrong} (--tag)")
     log.info(f"scoring with {scorer.weights} on {scorer.device}")
     return scorer
-
-
-def check_stdout() -> None:
-    """Raise DataError where what is found could not be written."""
-    if sys.stdout is None:
-        raise DataError("standard output is closed; the scores go there, so leave it open or send it to a file")
 
 
 @contextmanager

@@ -1,16 +1,17 @@
 """Reading what is scored: files that a person names, or the test sets of the configuration."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from nmtkit.commands.score_material import Material, System
 from nmtkit.config import Config
-from nmtkit.corpus.lines import read_lines
+from nmtkit.corpus.lines import LineCounts, read_lines
 from nmtkit.corpus.reader import PairCounts, ParallelText, check_files, locate, resolve
 from nmtkit.corpus.settings import TestFiles
 from nmtkit.errors import ConfigError, DataError
+from nmtkit.log import Log
 from nmtkit.run_folder import as_file_name
 
 SET = "{set}"
@@ -27,62 +28,38 @@ class Given:
     labels: Path | None = None
 
 
-@dataclass(frozen=True)
-class Files:
-    """The names of the files that a test set was read from, `hypotheses` by system."""
+class NamedFile(NamedTuple):
+    """A file and the name of the system that wrote it."""
 
-    source: str | None
-    references: list[str]
-    hypotheses: list[str]
+    name: str
+    path: Path
 
 
-class TestMaterial(NamedTuple):
-    """A test set, and where it came from."""
-
-    material: Material
-    files: Files
-    tag: str = ""
-    """What stands before each source; empty where nothing does."""
-
-    def translated_by(self, system: System, file: Path) -> "TestMaterial":
-        """Return it with the translations of one more system, which lie in this file."""
-        material = replace(self.material, systems=[*self.material.systems, system])
-        files = replace(self.files, hypotheses=[*self.files.hypotheses, str(file)])
-        return self._replace(material=material, files=files)
-
-
-def read_given(given: Given) -> TestMaterial:
+def read_given(given: Given, log: Log) -> Material:
     """Read the files that a person named, at least a system and a reference.
 
     Raises ConfigError for two systems of one name, DataError, naming files and counts, where files differ in lines, and
     where one is missing, empty or not UTF-8.
     """
+    first, *more = given.references
     systems = named_files(given.systems)
-    texts = [list(read_lines(path)) for _, path in systems]
-    references = [list(read_lines(path)) for path in given.references]
-    for (_, path), text in zip(systems, texts, strict=True):
-        _check_counts(path, len(text), given.references[0], len(references[0]))
-    for path, text in zip(given.references[1:], references[1:], strict=True):
-        _check_counts(path, len(text), given.references[0], len(references[0]))
-    if not references[0]:
-        raise DataError(f"{systems[0].path} and {given.references[0]} are empty: no lines to score; check the names")
-    sources = None
-    if given.source is not None:
-        sources = list(read_lines(given.source))
-        _check_counts(given.source, len(sources), given.references[0], len(references[0]))
-    labels = read_labels(given.labels, given.references[0], len(references[0]))
-    named = [System(system.name, text) for system, text in zip(systems, texts, strict=True)]
-    return TestMaterial(
-        Material(given.references[0].name, sources, references, named, labels),
-        Files(
-            None if given.source is None else str(given.source),
-            [str(path) for path in given.references],
-            [str(system.path) for system in systems],
-        ),
+    references = [_lines(first, log)]
+    beside = Beside(first, len(references[0]), log)
+    found = [_system(each, beside) for each in systems]
+    if not beside.lines:
+        raise DataError(f"{systems[0].path} and {first} are empty: no lines to score; check the names")
+    return Material(
+        name=first.name,
+        sources=None if given.source is None else beside.read(given.source),
+        references=references + [beside.read(path) for path in more],
+        systems=found,
+        labels=_labels(given.labels, beside),
+        source_file=None if given.source is None else str(given.source),
+        reference_files=tuple(map(str, given.references)),
     )
 
 
-def read_test_sets(config: Config, base: Path, systems: Sequence[str] = ()) -> list[TestMaterial]:
+def read_test_sets(config: Config, base: Path, log: Log, systems: Sequence[str] = ()) -> list[Material]:
     """Read every [[corpus.test]] of a configuration whose paths start at `base`, and the files of systems if any.
 
     The name of such a file holds {set} for the name of the test set, where there are several sets. Raises ConfigError
@@ -101,50 +78,33 @@ def read_test_sets(config: Config, base: Path, systems: Sequence[str] = ()) -> l
             )
     texts = [locate(base, config.corpus, files, config.languages) for files in config.corpus.test]
     check_files(texts)
-    pairs = [_pairs(text) for text in texts]
-    return [
-        _test_set(config, base, files, text, known, systems)
-        for files, text, known in zip(config.corpus.test, texts, pairs, strict=True)
-    ]
-
-
-def _test_set(
-    config: Config,
-    base: Path,
-    files: TestFiles,
-    text: ParallelText,
-    pairs: tuple[list[str], list[str]],
-    systems: Sequence[str],
-) -> TestMaterial:
-    sources, references = pairs[0], [pairs[1]]
-    more = [resolve(base, config.corpus, name) for name in files.more_references]
-    for path in more:
-        references.append(list(read_lines(path)))
-        _check_counts(path, len(references[-1]), text.files[-1], len(references[0]))
-    labels = resolve(base, config.corpus, files.labels) if files.labels else None
-    found = TestMaterial(
-        Material(text.name, sources, references, [], read_labels(labels, text.files[-1], len(sources))),
-        Files(text.source_name, [text.target_name, *map(str, more)], []),
-        files.tag,
-    )
-    for system in named_files(systems, text.name):
-        hypotheses = list(read_lines(system.path))
-        _check_counts(system.path, len(hypotheses), text.files[-1], len(sources))
-        found = found.translated_by(System(system.name, hypotheses), system.path)
+    for text in texts:
+        text.count_pairs()  # what is wrong with a later set is told before the first is read
+    both = zip(config.corpus.test, texts, strict=True)
+    found = []
+    for files, text in both:
+        labels = resolve(base, config.corpus, files.labels) if files.labels else None
+        found.append(_test_set(files, text, labels, named_files(systems, text.name), log))
     return found
 
 
-def _pairs(text: ParallelText) -> tuple[list[str], list[str]]:
-    text.count_pairs()
-    pairs = list(text.pairs(PairCounts()))
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
-
-
-class NamedFile(NamedTuple):
-    """A file and the name of the system that wrote it."""
-
-    name: str
-    path: Path
+def _test_set(
+    files: TestFiles, text: ParallelText, labels: Path | None, systems: Sequence[NamedFile], log: Log
+) -> Material:
+    counts = PairCounts()
+    pairs = list(text.pairs(counts))
+    _tell(text.target_name, counts.target, log)
+    beside = Beside(text.files[-1], len(pairs), log)
+    return Material(
+        name=text.name,
+        sources=[pair.source for pair in pairs],
+        references=[[pair.target for pair in pairs], *(beside.read(file.path) for file in text.more_references)],
+        systems=[_system(each, beside) for each in systems],
+        labels=_labels(labels, beside),
+        source_file=text.source_name,
+        reference_files=(text.target_name, *(file.name for file in text.more_references)),
+        tag=files.tag,
+    )
 
 
 def named_files(given: Sequence[str], test_set: str = "") -> list[NamedFile]:
@@ -179,22 +139,42 @@ def _named(given: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield name.strip(), path
 
 
-def read_labels(path: Path | None, beside: Path, lines: int) -> list[str]:
-    """Return the labels of the lines of `beside`; none without a path. Raises DataError where there are not as many."""
-    if path is None:
-        return []
-    labels = [label.strip() for label in read_lines(path)]
-    if len(labels) != lines:
-        raise DataError(
-            f"{path} has {len(labels):,} lines but {beside} has {lines:,}; line n of the labels names what line n "
-            "belongs to, so find where they part; nothing was scored"
-        )
-    return labels
+class Beside(NamedTuple):
+    """A file of references, and how many lines it has: as many as every file beside it."""
+
+    path: Path
+    lines: int
+    log: Log
+
+    def read(self, path: Path) -> list[str]:
+        """Return the lines of another file. Raises DataError where there are not as many."""
+        found = _lines(path, self.log)
+        if len(found) != self.lines:
+            raise DataError(
+                f"{path} has {len(found):,} lines but {self.path} has {self.lines:,}; line n of the one belongs to "
+                "line n of the other, so find where they part; nothing was scored"
+            )
+        return found
 
 
-def _check_counts(path: Path, lines: int, other: Path, others: int) -> None:
-    if lines != others:
-        raise DataError(
-            f"{path} has {lines:,} lines but {other} has {others:,}; line n of the "
-            "one must answer line n of the other, so find where they part; nothing was scored"
+def _lines(path: Path, log: Log) -> list[str]:
+    counts = LineCounts()
+    lines = list(read_lines(path, counts=counts))
+    _tell(str(path), counts, log)
+    return lines
+
+
+def _tell(name: str, counts: LineCounts, log: Log) -> None:
+    """Warn of what other scorers may take for part of a word."""
+    if counts.controls_removed:
+        log.warn(
+            f"{name}: control characters removed: {counts.controls_removed:,} (first line {counts.first_control:,})"
         )
+
+
+def _system(named: NamedFile, beside: Beside) -> System:
+    return System(named.name, beside.read(named.path), str(named.path))
+
+
+def _labels(path: Path | None, beside: Beside) -> list[str]:
+    return [] if path is None else [label.strip() for label in beside.read(path)]

@@ -26,7 +26,7 @@ class ScoreKeeper:
 
     def keep(self, evaluated: Evaluated) -> None:
         """Write what a test set scored, and of what."""
-        test_set, material = evaluated.found, evaluated.test.material
+        test_set, material = evaluated.found, evaluated.material
         (system,) = test_set.systems
         content: dict[str, Any] = {
             "name": test_set.name,

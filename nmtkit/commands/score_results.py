@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nmtkit import __version__
-from nmtkit.commands.score_reading import TestMaterial
+from nmtkit.commands.score_material import Material
 from nmtkit.metrics.base import Array, Metric, Score
 from nmtkit.metrics.settings import SignificanceConfig
 from nmtkit.metrics.significance import Comparison, Interval, Measured, resampled
@@ -58,14 +58,14 @@ class TestSet:
 class Evaluated(NamedTuple):
     """A test set with its scores, and what each line adds to them."""
 
-    test: TestMaterial
+    material: Material
     found: TestSet
     statistics: list[list[Array]]
     """(N, W) by metric, then by system."""
 
 
 def evaluate(
-    test: TestMaterial,
+    material: Material,
     metrics: Sequence[Metric],
     significance: SignificanceConfig,
     advance: Callable[[int], None] = lambda _: None,
@@ -74,7 +74,6 @@ def evaluate(
 
     `advance` is told of lines that a metric has read. Raises DataError where a metric fails.
     """
-    material, files = test.material, test.files
     statistics: list[list[Array]] = []
     for metric in metrics:
         statistics.append([])
@@ -91,11 +90,12 @@ def evaluate(
         for own, results in zip(parts, _results(metrics, chosen, count, significance), strict=True):
             own.append(Part(label, len(lines), results))
     systems = [
-        SystemScores(system.name, file, sum(not line.strip() for line in system.hypotheses), scores, own)
-        for system, file, scores, own in zip(material.systems, files.hypotheses, everything, parts, strict=True)
+        SystemScores(system.name, system.file, sum(not line.strip() for line in system.hypotheses), scores, own)
+        for system, scores, own in zip(material.systems, everything, parts, strict=True)
     ]
-    found = TestSet(material.name, len(material.references[0]), files.source, files.references, systems, test.tag)
-    return Evaluated(test, found, statistics)
+    references = list(material.reference_files)
+    found = TestSet(material.name, len(material), material.source_file, references, systems, material.tag)
+    return Evaluated(material, found, statistics)
 
 
 def _results(

@@ -20,7 +20,7 @@ from nmtkit.commands.plan_report import show
 from nmtkit.commands.prepare_content import to_json
 from nmtkit.commands.train_summary import parameters_by_part
 from nmtkit.config import Config
-from nmtkit.errors import ConfigError, DataError
+from nmtkit.errors import ConfigError, check_stdout
 from nmtkit.log import Log
 from nmtkit.models.activations import Shape, Way
 from nmtkit.models.settings import ModelConfig
@@ -85,8 +85,7 @@ def plan(config: Config, run: RunFolder, log: Log, given: Given, *, as_json: boo
 
     Raises ConfigError where settings cannot be or the size of the vocabulary is not known.
     """
-    if sys.stdout is None:
-        raise DataError("standard output is closed; the plan goes there, so leave it open or send it to a file")
+    check_stdout("the plan goes")
     said = facts(config, run, log, given)
     if as_json:
         sys.stdout.write(to_json(said))

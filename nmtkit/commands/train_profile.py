@@ -14,7 +14,7 @@ from nmtkit.commands.train_parts import assemble
 from nmtkit.commands.train_summary import summary
 from nmtkit.config import Config
 from nmtkit.data.resegmenting import build_resegmenter
-from nmtkit.errors import DataError, NmtkitError
+from nmtkit.errors import NmtkitError, check_stdout
 from nmtkit.log import Log, counted
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.engine import Engine
@@ -28,8 +28,7 @@ def profile(config: Config, run: RunFolder, log: Log, *, updates: int, device: s
     Writes nothing into the run. Raises DataError where the data is not prepared for these settings, NmtkitError where
     the GPU's memory is too small.
     """
-    if sys.stdout is None:
-        raise DataError("standard output is closed; the profile goes there, so leave it open or send it to a file")
+    check_stdout("the profile goes")
     computes = resolve_device(device)
     prepared = Prepared.open(config, run, "train")
     segmenters, train = Segmenters(*prepared.segmenters), config.train

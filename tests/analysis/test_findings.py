@@ -1,7 +1,9 @@
 """Findings: everything about the systems of a test set, counted over all lines."""
 
+from toy.reports import scored
+
+from nmtkit.analysis.faults import KINDS
 from nmtkit.analysis.findings import Frequencies, System, examine
-from nmtkit.analysis.scoring import scored
 from nmtkit.analysis.texts import Texts
 from nmtkit.metrics.bleu import BleuConfig
 
@@ -15,7 +17,7 @@ SYSTEMS = [
 
 def findings(sources=SOURCES, **more):
     texts = Texts(sources, [REFERENCES], SYSTEMS, source_language="en", target_language="de")
-    scores = scored(BleuConfig().build("de"), SYSTEMS, [REFERENCES])
+    scores = scored(BleuConfig().build("de"), SYSTEMS, REFERENCES)
     systems = [System("one", [100.0, 40.0, 0.0, 100.0]), System("two", [60.0, 100.0, 80.0, 100.0])]
     return examine(texts, systems, scores, "chrF2", **more)
 
@@ -40,10 +42,10 @@ def test_length_ratios_stand_in_their_bins():
 
 def test_faults_are_counted_by_kind_and_system():
     found = findings()
-    assert found.fault_counts()["blank"] == [1, 0]
-    assert found.with_fault("blank", 0) == [2]
-    assert found.fault_counts()["repeats"] == [0, 1]
-    assert sum(map(sum, found.fault_counts().values())) == sum(len(some) for system in found.faults for some in system)
+    assert [found.with_fault("blank", place) for place in found.places] == [[2], []]
+    assert [found.with_fault("repeats", place) for place in found.places] == [[], [0]]
+    counts = [len(found.with_fault(kind.key, place)) for kind in KINDS for place in found.places]
+    assert sum(counts) == sum(len(some) for system in found.faults for some in system)
 
 
 def test_frequencies_are_those_of_training_where_they_are_known():

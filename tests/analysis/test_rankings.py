@@ -1,6 +1,6 @@
 """Rankings of lines, and systems compared line by line."""
 
-from nmtkit.analysis.rankings import comparisons, furthest_apart, spreads, worst
+from nmtkit.analysis.rankings import comparisons, furthest_apart, worst
 from nmtkit.analysis.texts import Texts
 
 REFERENCES = ["eins", "zwei", "drei", "vier vier", "fünf"]
@@ -17,7 +17,6 @@ def test_the_worst_come_first_and_of_equal_ones_the_longer():
 
 
 def test_lines_where_systems_are_apart():
-    assert spreads(SCORES) == [0, 40, 0, 70, 80]
     assert furthest_apart(SCORES) == [4, 3, 1]
     assert furthest_apart(SCORES, most=2) == [4, 3]
     assert furthest_apart(SCORES[:1]) == []

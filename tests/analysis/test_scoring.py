@@ -2,8 +2,9 @@
 
 import pytest
 from sacrebleu.metrics import BLEU
+from toy.reports import scored
 
-from nmtkit.analysis.scoring import estimates, scored
+from nmtkit.analysis.scoring import estimates
 from nmtkit.metrics.bleu import BleuConfig
 
 REFERENCES = [f"der Hund Nummer {number} läuft über die Wiese nach Hause ." for number in range(40)]
@@ -14,7 +15,7 @@ SYSTEMS = [
 
 
 def test_a_group_scores_what_its_lines_do():
-    scores = scored(BleuConfig().build("de"), SYSTEMS, [REFERENCES])
+    scores = scored(BleuConfig().build("de"), SYSTEMS, REFERENCES)
     assert scores.name == "BLEU"
     some = [0, 3, 5, 8]
     for system, estimate in zip(SYSTEMS, estimates(scores, some), strict=True):
@@ -23,10 +24,10 @@ def test_a_group_scores_what_its_lines_do():
 
 
 def test_the_interval_is_around_the_score_and_always_the_same():
-    scores = scored(BleuConfig().build("de"), SYSTEMS, [REFERENCES])
+    scores = scored(BleuConfig().build("de"), SYSTEMS, REFERENCES)
     found = estimates(scores, range(40))
     assert found == estimates(scores, range(40))
     for estimate in found:
         assert estimate.low < estimate.value < estimate.high
-    perfect = scored(BleuConfig().build("de"), [REFERENCES], [REFERENCES])
+    perfect = scored(BleuConfig().build("de"), [REFERENCES], REFERENCES)
     assert estimates(perfect, [4]) == [pytest.approx((100, 100, 100))]

@@ -1,6 +1,8 @@
 """`nmtkit score --report`: pages of files and of the test sets of a run, and words counted in training text."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from toy.corpora import write_corpus, write_lines
@@ -11,10 +13,12 @@ from nmtkit.cli import app
 from nmtkit.commands import error_training
 from nmtkit.commands.error_report import wished
 from nmtkit.commands.error_training import training_frequencies
+from nmtkit.corpus.settings import LanguagesConfig
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
 
+LANGUAGES = LanguagesConfig(source="en", target="de")
 METRICS = "score.metrics=[{kind='bleu'}, {kind='chrf'}]"
 REFERENCES = ["ein hund sieht einen vogel .", "eine katze schläft .", "nichts ."]
 HYPOTHESES = ["ein hund sieht den vogel .", "", "nichts ."]
@@ -74,19 +78,29 @@ def test_places_where_no_report_can_be_are_refused_first(tmp_path):
     run = RunFolder(tmp_path / "run")
     (tmp_path / "file").write_text("x")
     for file, message in (
-        (tmp_path, f"--report {tmp_path}: this is a folder; give the name of a file, as {tmp_path / 'report.html'}"),
+        (tmp_path, f"--report {tmp_path}: this is a folder; give the name of a file in it"),
+        (Path(os.devnull), f"--report {os.devnull}: this is no file, and would be replaced by one; give another name"),
         (
             tmp_path / "file" / "a" / "r.html",
             f"--report {tmp_path / 'file' / 'a' / 'r.html'}: {tmp_path / 'file'} is no folder",
         ),
     ):
         with pytest.raises(ConfigError) as caught:
-            wished(file, False, run, "en")
+            wished(file, False, run, LANGUAGES)
         assert message in str(caught.value)
-    assert wished(None, False, run, "en") is None
+    assert wished(None, False, run, LANGUAGES) is None
     with pytest.raises(ConfigError) as caught:
-        wished(None, True, run, "en")
+        wished(None, True, run, LANGUAGES)
     assert str(caught.value) == "--report-all: goes with --report FILE, the page that shall have all lines"
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_first(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    for option in ("--report", "--per-sentence"):
+        code, out, err = score(*files, option, "x/y")
+        assert (code, out) == (2, "")
+        assert f"{option} x/y: {tmp_path} cannot be written to; set its permissions" in err
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_report_of_the_test_sets_of_a_config(tmp_path, monkeypatch):

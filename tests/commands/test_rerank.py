@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from nmtkit.corpus.pair import SentencePair
 from nmtkit.errors import DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
+from nmtkit.translation.scorer import PairScore
 
 LINES = ["", *(sentence_pair(number * 613)[0] for number in range(7)), "\u00a0"]
 TEXT = "".join(f"{line}\n" for line in LINES).encode()
@@ -129,6 +131,12 @@ def test_translations_are_ranked_by_the_weighted_sum(
     best = ask(other, listed, Ranking(weights, alpha, best=True))
     assert [text for (text,) in best] == [max(group, key=lambda pair: pair[0])[1] for group in groups]
     assert len(best) == len(LINES)
+
+
+def test_a_score_is_always_a_number_that_the_next_model_can_read() -> None:
+    ranking = Ranking((1.0, -1.0), 0.0)
+    assert ranking.combined(-math.inf, PairScore(-math.inf, 3)) == -math.inf
+    assert ranking.combined(-1.0, PairScore(-3.0, 3)) == 2.0
 
 
 def test_the_result_is_a_list_for_the_next_model(ask: Asking, run: RunFolder, other: RunFolder, listed: bytes) -> None:

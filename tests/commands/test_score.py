@@ -145,6 +145,17 @@ def test_a_line_separator_inside_a_sentence_is_no_line_end(scored, tmp_path):
     assert scored(hypotheses, references)["sets"][0]["lines"] == 2
 
 
+def test_what_is_no_text_is_taken_out_and_told(h, r, tmp_path, capsys):
+    plain = tmp_path / "nul.txt"
+    plain.write_bytes(h.read_bytes().replace(b"auf", b"a\0uf\1"))
+    files = Given((str(plain), str(h)), (r,))
+    score_files(ScoreConfig(), "de", Log("quiet"), files, Output("json"))
+    said = capsys.readouterr()
+    one, other = json.loads(said.out)["sets"][0]["systems"]
+    assert [score["value"] for score in one["scores"]] == [score["value"] for score in other["scores"]]
+    assert f"warning: {plain}: control characters removed: 2 (first line 3)\n" in said.err
+
+
 @pytest.mark.parametrize(("ours", "theirs"), [(2, 3), (3, 2), (0, 3), (3, 0)])
 def test_unequal_counts_name_both_files_and_counts(log, capsys, tmp_path, ours, theirs):
     hypotheses = write(tmp_path / "h.txt", HYPOTHESES[:ours])

@@ -97,6 +97,13 @@ def test_blank_hypotheses():
         "missing"
     )
     assert said(["", *GOOD[1:]], ["", *GOOD[1:]]) == [], "as blank as the reference"
+
+
+def test_blank_references():
+    assert said(GOOD, [*GOOD[:5], " ", *GOOD[6:]]) == [
+        "test: 1 of 8 references are blank (first line 6), though translated; they count, as references in which "
+        "nothing is said"
+    ]
     assert said(["", *GOOD[1:] * 20], [*GOOD, *GOOD[1:] * 19]) == [], "less than one in a hundred"
 
 
