@@ -34,7 +34,7 @@ def _introduction(findings: Findings, choice: Choice) -> str:
             "slow page: <code>--report-all</code> puts them here too."
         )
     else:
-        extent = f"Here are all {shown:,} lines."
+        extent = f"Here are all {shown:,} lines." if shown > 1 else "Here is the one line."
     return (
         f"<p>{extent} The number beside a translation is its {visible(findings.metric)}: it compares letters, so it "
         "tells a wrong ending from a wrong word, and needs no smoothing on single sentences, as BLEU does.</p>\n"

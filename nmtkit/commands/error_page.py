@@ -14,6 +14,7 @@ from nmtkit.commands.report_markup import document, plainly, table, visible
 from nmtkit.commands.score_results import TestSet
 from nmtkit.commands.score_tables import Cell, Grid, Scores
 from nmtkit.corpus.lines import clean
+from nmtkit.log import counted
 
 LARGE = 3
 """Scores of a system that stand in large above the page; of several systems, the first one of each."""
@@ -51,7 +52,7 @@ def page(report: Report, *, every_line: bool = False) -> str:
     languages = f"{visible(texts.source_language)} → {visible(texts.target_language)}, "
     known = languages if texts.target_language != "und" else ""
     systems = len(findings.systems)
-    beneath = f"{known}{len(texts):,} lines, {systems} system{'s' * (systems > 1)}; nmtkit {nmtkit.__version__}"
+    beneath = f"{known}{counted(len(texts), 'line')}, {counted(systems, 'system')}; nmtkit {nmtkit.__version__}"
     title = f"Error report, {plainly(report.scores.name)}"
     return document(title, beneath, _cards(report), sections, style=STYLE, script=SCRIPT)
 
@@ -63,7 +64,7 @@ def _cards(report: Report) -> Iterator[tuple[str, str]]:
         for result in system.scores[: 1 if several else LARGE]:
             yield f"{result.score.value:.2f}", f"{visible(result.score.name)} of {name}"
     faulty = " · ".join(f"{sum(map(bool, some)):,}" for some in findings.faults)
-    yield faulty, f"of {len(findings.texts):,} lines with faults"
+    yield faulty, f"of {counted(len(findings.texts), 'line')} with faults"
     if len(findings.systems) == 2:
         yield f"{findings.comparisons[0].same:,}", "lines with the same translation"
 

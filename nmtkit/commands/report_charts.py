@@ -125,6 +125,8 @@ def _scale(columns: Sequence[Column], rows: Sequence[Sequence[Estimate]]) -> tup
             ends += [each.value] if column.doubtful else each
     step = nice(max(1.0, (max(ends) - min(ends)) / LEVELS))
     low = max(0, math.floor(min(ends) / step) * step)
+    if min(ends) == max(ends) == 100:
+        low -= step  # no scale goes beyond what is perfect
     return low, step, max(low + step, math.ceil(max(ends) / step) * step)
 
 

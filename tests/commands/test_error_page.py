@@ -332,3 +332,12 @@ def test_any_text_makes_a_page(rows, language):
         for text in (sources[line], references[line], first[line], second[line]):
             if text.strip() and text.isprintable() and "U+" not in text:
                 assert text in printable
+
+
+def test_one_perfect_line_is_told_of_in_one_piece():
+    text = page(report({"one": ["ein Hund"]}, [["ein Hund"]], ["a dog"]))
+    assert "en → de, 1 line, 1 system; " in text
+    assert "of 1 line with faults" in text
+    assert "Here is the one line." in text
+    assert ">100</text>" in text
+    assert ">101</text>" not in text, "no score and no share is better than perfect"
