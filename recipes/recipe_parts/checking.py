@@ -6,7 +6,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -155,8 +155,33 @@ class Checked:
 
     @staticmethod
     def _stamp(path: Path, expected: str) -> list[object]:
-        status = path.stat()
-        return [status.st_size, status.st_mtime_ns, expected]
+        return [*stamp_of(path), expected]
+
+
+def stamp_of(path: Path) -> list[int]:
+    """Return what changes with a file: its size, and when it was written."""
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]
+
+
+class Made:
+    """Files made from something, and a note beside the first of them of what it was: made again where that changes."""
+
+    def __init__(self, files: Sequence[Path], origin: Mapping[str, object]) -> None:
+        self._files, self._origin = files, dict(origin)
+        self._note = files[0].with_name(f".{files[0].name}.made-from")
+
+    @property
+    def is_there(self) -> bool:
+        """Tell whether all files are there, made from the same."""
+        try:
+            return bool(json.loads(self._note.read_bytes()) == self._origin) and all(map(Path.is_file, self._files))
+        except (OSError, ValueError):
+            return False
+
+    def note(self) -> None:
+        """Write down what the files, which are whole now, were made from."""
+        write_whole(self._note, json.dumps(self._origin).encode())
 
 
 def write_whole(path: Path, content: bytes) -> None:

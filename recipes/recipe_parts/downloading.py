@@ -84,7 +84,7 @@ def download(wish: Wish, addresses: Sequence[str], path: Path, patience: Patienc
 def _receive_checked(address: str, part: Path, wish: Wish, patience: Patience) -> None:
     """Receive a whole and right file. Raises MirrorError, and removes what is known to be wrong."""
     while True:
-        begun = _bytes_of(part)
+        begun = bytes_of(part)
         _receive_whole(address, part, wish.copy, patience)
         try:
             wish.check(part)
@@ -100,13 +100,13 @@ def _receive_checked(address: str, part: Path, wish: Wish, patience: Patience) -
 def _receive_whole(address: str, part: Path, copy: Copy, patience: Patience) -> None:
     """Receive until all is there; attempts that bring next to nothing are counted, one that does more begins anew."""
     enough = copy.expected_bytes // 100 or CHUNK
-    most, failed = _bytes_of(part), 0
+    most, failed = bytes_of(part), 0
     while True:
         try:
             _receive(address, part, copy, patience.timeout)
         except MirrorError as error:
-            failed = 0 if _bytes_of(part) - most >= enough else failed + 1
-            most = max(most, _bytes_of(part))
+            failed = 0 if bytes_of(part) - most >= enough else failed + 1
+            most = max(most, bytes_of(part))
             if error.lasting or failed >= patience.attempts:
                 raise
             say(f"  {error}; trying again")
@@ -117,7 +117,7 @@ def _receive_whole(address: str, part: Path, copy: Copy, patience: Patience) -> 
 
 def _receive(address: str, part: Path, copy: Copy, timeout: float) -> None:
     """Receive, once, what is missing of a file. Raises MirrorError where that is not all of it."""
-    have = _bytes_of(part)
+    have = bytes_of(part)
     if copy.bytes and have == copy.bytes:
         return
     if copy.bytes and have > copy.bytes:
@@ -141,7 +141,7 @@ def _receive(address: str, part: Path, copy: Copy, timeout: float) -> None:
         raise MirrorError(f"does not answer ({error.reason})", lasting=isinstance(error.reason, _NOBODY)) from error
     except (OSError, http.client.HTTPException) as error:
         raise MirrorError(f"breaks off ({error or type(error).__name__})") from error
-    found = _bytes_of(part)
+    found = bytes_of(part)
     if whole and found < whole:
         raise MirrorError(f"breaks off after {found:,} of {whole:,} bytes")
 
@@ -209,7 +209,8 @@ def _progress(name: str, written: int, whole: int, rate: float) -> str:
     return f"  {name}: {size(written)} of {size(whole)} ({written / whole:.0%}), {size(rate)}/s, {left} left"
 
 
-def _bytes_of(path: Path) -> int:
+def bytes_of(path: Path) -> int:
+    """Return the size of a file, 0 where there is none."""
     return path.stat().st_size if path.exists() else 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recipe_parts.checking import Checked, CheckError, link, write_whole
-from recipe_parts.downloading import Patience, Wish, download, part_of
+from recipe_parts.downloading import Patience, Wish, bytes_of, download, part_of
 from recipe_parts.manifest import Copy, Item, Manifest
 from recipe_parts.saying import RecipeError, say
 from recipe_parts.unpacking import unpack
@@ -58,13 +58,16 @@ class Provider:
             return given
         return self._folder
 
-    def missing(self) -> list[Item]:
-        """Return the items of which no text is there yet, nor a copy; by their names only."""
-        return [
-            item
+    def bytes_to_fetch(self) -> int:
+        """Return about how much `fetch` has to download, by the names of what is there, whole or not."""
+        if self._given is not None:
+            return 0
+        first = [
+            item.copies[0]
             for item in self._manifest.items
-            if not all((self.texts / name).exists() for name in item.texts) and self._find_copy(item) is None
+            if not all((self._folder / name).exists() for name in item.texts) and self._find_copy(item) is None
         ]
+        return sum(max(0, copy.expected_bytes - bytes_of(part_of(self._folder / copy.name))) for copy in first)
 
     def fetch(self) -> None:
         """See that each item is there, as texts or as a copy, all of them right; download what is not."""
@@ -138,15 +141,17 @@ class Provider:
         return found
 
     def _find_copy(self, item: Item) -> tuple[Path, Copy] | None:
-        """Return a copy of an item that is there, unchecked."""
-        for copy in item.copies:
-            if item.is_text(copy):
-                continue
-            folders = [self._folder] if self._given is None else [self._given]
-            for path in [place for folder in folders for place in (folder / copy.name, folder / copy.path)]:
-                if path.is_file():
-                    return path, copy
-        return None
+        """Return a copy of an item that is there, unchecked; where several go by one name, by its size."""
+        folder = self._folder if self._given is None else self._given
+        found = [
+            (path, copy)
+            for copy in item.copies
+            if not item.is_text(copy)
+            for path in (folder / copy.name, folder / copy.path)
+            if path.is_file()
+        ]
+        of_its_size = (each for each in found if each[1].bytes == each[0].stat().st_size)
+        return next(of_its_size, found[0] if found else None)
 
     def _check_or_download(self, item: Item) -> None:
         found = self._find_copy(item)

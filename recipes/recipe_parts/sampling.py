@@ -1,13 +1,12 @@
 """Sampling: every so manieth pair of a parallel text, the same ones each time, into files of their own."""
 
 import gzip
-import json
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from recipe_parts.checking import CheckError, is_gzip, write_whole
+from recipe_parts.checking import CheckError, Made, is_gzip, stamp_of
 from recipe_parts.saying import say
 
 
@@ -30,15 +29,14 @@ def sample(pair: Pair, count: int, texts: Path, folder: Path) -> None:
     A name that ends in .gz is packed. Raises CheckError where a file has not as many lines as the pair says.
     """
     names = (pair.source, pair.target)
-    stamp = {"lines": pair.lines, "kept": count, "of": [_stamp(texts / name) for name in names]}
-    source = folder / pair.source
-    mark = source.with_name(f".{source.name}.sampled.json")
-    if _is_there(mark, stamp, [folder / name for name in names]):
+    origin = {"lines": pair.lines, "kept": count, "of": [stamp_of(texts / name) for name in names]}
+    made = Made([folder / name for name in names], origin)
+    if made.is_there:
         return
     say(f"sampling {count:,} of {pair.lines:,} pairs of {pair.source} and {pair.target}")
     for name in names:
         _write(folder / name, _chosen(texts / name, pair.lines, count))
-    write_whole(mark, json.dumps(stamp).encode())
+    made.note()
 
 
 def _chosen(path: Path, lines: int, count: int) -> Iterator[bytes]:
@@ -64,15 +62,3 @@ def _write(path: Path, lines: Iterable[bytes]) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _stamp(path: Path) -> list[int]:
-    status = path.stat()
-    return [status.st_size, status.st_mtime_ns]
-
-
-def _is_there(mark: Path, stamp: dict[str, Any], files: list[Path]) -> bool:
-    try:
-        return bool(json.loads(mark.read_bytes()) == stamp) and all(file.is_file() for file in files)
-    except (OSError, ValueError):
-        return False

@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from recipe_parts.calling import Nmtkit
-from recipe_parts.checking import CheckError, count_text, link
-from recipe_parts.downloading import Patience
-from recipe_parts.fetching import INTERRUPTED
-from recipe_parts.providing import Provider
+from recipe_parts.checking import CheckError, Made, count_text, link, stamp_of
+from recipe_parts.fetching import ended
 from recipe_parts.sampling import kept, sample
 from recipe_parts.saying import RecipeError, say
 from recipe_parts.wmt14_needs import show_needs
@@ -34,13 +32,7 @@ class Recipe:
         self._options, self._nmtkit = options, nmtkit
         self._experiment = read_experiment(options)
         self._published = read_published(options.recipe / "published.json")
-        self._provider = Provider(
-            options.manifest,
-            options.data,
-            given=options.given,
-            mirrors=options.mirrors,
-            patience=Patience(timeout=options.timeout),
-        )
+        self._provider = options.provider
         test, target = self._experiment.test_name, self._experiment.languages[1]
         self._translation = options.run / "translations" / f"{test}.{target}"
 
@@ -57,7 +49,7 @@ class Recipe:
             "score": self.score,
         }
         if {"download", "unpack", "prepare", "train"} & set(self._options.steps):
-            show_needs(self._options, self._experiment, self._provider, self._published)
+            show_needs(self._options, self._experiment, self._published)
         for name in self._options.steps:
             if name != "sample" or self._options.scale < 1:
                 say(f"== {name}")
@@ -100,19 +92,25 @@ class Recipe:
             self._nmtkit("average", "--last", str(self._experiment.averaged), "--run", str(self._options.run))
 
     def translate(self) -> None:
-        """Translate the test set with the average, as the paper does, unless the translation is newer than that."""
+        """Translate the test set with the average, as the paper does, unless that was done with the same settings."""
         average = self._options.run / "checkpoints" / "average" / WEIGHTS
         if not average.exists():
             raise RecipeError(f"{average} is missing; train and average first")
-        output = self._translation
-        if not output.exists() or output.stat().st_mtime_ns < average.stat().st_mtime_ns:
+        output, source = self._translation, self._texts / self._experiment.test.source
+        asked = self._options.settings_of("translate")
+        made = Made([output], {"weights": stamp_of(average), "source": stamp_of(source), "settings": asked})
+        if not made.is_there:
             output.parent.mkdir(parents=True, exist_ok=True)
-            source = self._texts / self._experiment.test.source
+            say("with the average of the last checkpoints, as in the paper, whether or not it did best in training")
             words = [str(source), "--output", str(output), "--checkpoint", "average"]
-            self._nmtkit("translate", *using_arguments(self._options), *words)
-        found, expected = count_text(output).lines, self._experiment.test.lines
-        if found != expected:
-            raise CheckError(f"{output} has {found:,} lines where the test set has {expected:,}; delete it")
+            self._nmtkit("translate", *using_arguments(self._options, "translate"), *words)
+            found, expected = count_text(output).lines, self._experiment.test.lines
+            if found != expected:
+                raise CheckError(
+                    f"{output} has {found:,} lines where the test set has {expected:,}; "
+                    "the same command translates anew"
+                )
+            made.note()
 
     def score(self) -> None:
         """Score the translation, and show the scores beside the paper's."""
@@ -120,13 +118,15 @@ class Recipe:
         if not self._translation.exists():
             raise RecipeError(f"{self._translation} is missing; translate first")
         files = ["--system", str(self._translation), "--reference", str(reference)]
-        answer = self._nmtkit("score", *using_arguments(options), *files, "--json", capture=True)
+        answer = self._nmtkit("score", *using_arguments(options, "score"), *files, "--json", capture=True)
         scores = json.loads(answer)["sets"][0]["systems"][0]["scores"]
         stage = stage_of(options.run, options.scale, self._experiment.updates)
         dev = last_validation(options.run / "metrics.jsonl")
         sys.stdout.write(table(self._published, options.size, stage, scores, dev))
         sys.stdout.flush()
-        keep(options.run / "results.json", self._published, options.size, stage, scores)
+        results = options.run / "results.json"
+        keep(results, self._published, options.size, stage, scores, dev)
+        say(f"the same for programs: {results}; the translation: {self._translation}")
 
     def _training(self) -> list[str]:
         return training_arguments(self._options, self._experiment, self._texts)
@@ -139,16 +139,9 @@ class Recipe:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a recipe; return the exit code."""
-    try:
+
+    def run() -> None:
         options = read_options(arguments)
         Recipe(options, Nmtkit(options.recipe.parent / "set-up")).run()
-    except RecipeError as error:
-        say(f"run.sh: {error}")
-        return error.code
-    except OSError as error:
-        say(f"run.sh: {error.filename or 'the disk'}: {error.strerror or error}; check permissions and free space")
-        return 1
-    except KeyboardInterrupt:
-        say("run.sh: interrupted; the same command goes on")
-        return INTERRUPTED
-    return 0
+
+    return ended("run.sh", run)

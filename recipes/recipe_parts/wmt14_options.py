@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from recipe_parts.downloading import Patience
-from recipe_parts.fetching import given_folder, given_mirrors
+from recipe_parts.fetching import above_nothing, add_source_options, provider_of
 from recipe_parts.manifest import Manifest, read_manifest
+from recipe_parts.providing import Provider
 
 STEPS = ("download", "unpack", "sample", "prepare", "train", "average", "translate", "score")
+DATA = "data"
 SIZES = {"base": "nmtkit.toml", "big": "big.toml"}
 
 
@@ -22,11 +23,8 @@ class Options(NamedTuple):
     folder: Path
     run: Path
     manifest: Manifest
-    given: Path | None
-    """Folder of files that somebody has."""
-    mirrors: list[str]
-    timeout: float
-    """Seconds without a byte from a mirror."""
+    provider: Provider
+    """Of the texts of the manifest."""
     scale: float
     gpus: int | None
     clean: bool
@@ -37,17 +35,24 @@ class Options(NamedTuple):
     @property
     def data(self) -> Path:
         """Where downloads and texts go."""
-        return self.folder / "data"
+        return self.folder / DATA
 
     @property
     def sample(self) -> Path:
         """Where the sample of a scaled run goes."""
         return self.data / f"sample-{self.scale:g}"
 
+    def settings_of(self, section: str) -> list[str]:
+        """Return those of the settings asked for that belong to a section of the config."""
+        return [setting for setting in self.settings if setting.startswith(f"{section}.")]
+
 
 def read_options(arguments: Sequence[str] | None) -> Options:
     """Read the command line. Ends the process with exit code 2 where it cannot be, RecipeError for a bad manifest."""
-    asked = _parser(STEPS).parse_args(arguments)
+    parser = _parser(STEPS)
+    asked = parser.parse_args(arguments)
+    if asked.only == "sample" and asked.scale == 1:
+        parser.error("argument --only: there is no sample without --scale")
     recipe: Path = asked.recipe
     manifest = read_manifest(asked.manifest or recipe / "files.json")
     folder: Path = asked.folder or recipe
@@ -63,9 +68,7 @@ def read_options(arguments: Sequence[str] | None) -> Options:
         folder,
         asked.run or folder / name,
         manifest,
-        given_folder(manifest, asked.data),
-        given_mirrors(manifest, asked.mirror),
-        asked.timeout,
+        provider_of(manifest, folder / DATA, asked),
         asked.scale,
         asked.gpus,
         asked.clean,
@@ -80,16 +83,13 @@ def _parser(steps: tuple[str, ...]) -> argparse.ArgumentParser:
         prog="run.sh",
         description="WMT14 from download to the scores of newstest2014. Call it again after an interruption: what is "
         "done is not done again. Steps: " + ", ".join(steps) + ".",
+        epilog="The variables WMT14_DATA and WMT14_MIRROR (addresses with spaces between) stand for --data and --mirror"
+        " where these are not given.",
     )
     option = parser.add_argument
     option("--recipe", type=Path, required=True, help=argparse.SUPPRESS)
     option("--size", choices=SIZES, default="base", help="the model of the paper [default: base]")
-    option(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="folder of archives or texts that you have, or WMT14_DATA: no downloads",
-    )
+    add_source_options(parser)
     option(
         "--folder", type=Path, metavar="DIR", help="where everything made goes [default: data/ and run/ beside run.sh]"
     )
@@ -108,30 +108,19 @@ def _parser(steps: tuple[str, ...]) -> argparse.ArgumentParser:
     option("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting that wins over the config")
     option("--stop-after", choices=steps, default=steps[-1], metavar="STEP", help="end behind this step")
     option("--only", choices=steps, metavar="STEP", help="do this step alone")
-    option(
-        "--mirror",
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="where to download from instead, a folder too; repeatable; or WMT14_MIRROR, with spaces between",
-    )
-    option(
-        "--timeout", type=float, default=Patience().timeout, metavar="SECONDS", help="without a byte from a mirror [60]"
-    )
     option("--manifest", type=Path, metavar="FILE", help="which files there are, and their checksums [files.json]")
     option("--ignore-space", action="store_true", help="go on where the disk looks too small")
     return parser
 
 
 def _scale(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1:
+    value = above_nothing(text)
+    if value > 1:
         raise argparse.ArgumentTypeError("a share above 0 and at most 1, as 0.001")
     return value
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+    return int(text)

@@ -29,6 +29,11 @@ class Experiment(NamedTuple):
     test: Pair
 
     @property
+    def pairs(self) -> int:
+        """Pairs of all training corpora."""
+        return sum(pair.lines for pair in self.train)
+
+    @property
     def test_name(self) -> str:
         """The name of the test set."""
         return str(self.tables["corpus"]["test"][0]["name"])
@@ -83,10 +88,9 @@ def training_arguments(options: Options, experiment: Experiment, texts: Path) ->
     return ["--config", str(experiment.config), "--run", str(options.run), *_set([*settings, *options.settings])]
 
 
-def using_arguments(options: Options) -> list[str]:
-    """Return what commands that use a trained run are given: it knows its settings, but for those asked for now."""
-    used = [setting for setting in options.settings if setting.startswith(("translate.", "score."))]
-    return ["--run", str(options.run), *_set(used)]
+def using_arguments(options: Options, section: str) -> list[str]:
+    """Return what a command that uses a trained run is given: it knows its settings, but for those asked for now."""
+    return ["--run", str(options.run), *_set(options.settings_of(section))]
 
 
 def _set(settings: list[str]) -> list[str]:
@@ -101,10 +105,9 @@ def scaled(tables: dict[str, Any], scale: float) -> list[str]:
     """Return settings that make a training small: updates by the scale, sizes by its root, the model tiny."""
     root, train = math.sqrt(scale), tables["train"]
     updates = max(LEAST_UPDATES, round(train["stop"]["updates"] * scale))
-    vocabulary = max(LEAST_VOCABULARY, round(tables["prepare"]["segmenter"]["vocabulary_size"] * root))
     tokens = max(LEAST_TOKENS, round(train["batch"]["tokens_per_update"] * root))
     found: dict[str, Any] = {
-        "prepare.segmenter.vocabulary_size": vocabulary,
+        "prepare.segmenter.vocabulary_size": scaled_vocabulary(tables, scale),
         "model.preset": "tiny",
         "train.batch.tokens_per_update": tokens,
         "train.batch.tokens_per_tensor": min(tokens, train["batch"]["tokens_per_tensor"]),
@@ -115,6 +118,12 @@ def scaled(tables: dict[str, Any], scale: float) -> list[str]:
         "train.log_every": math.ceil(updates / 10),
     }
     return [f"{key}={inline(value)}" for key, value in found.items()]
+
+
+def scaled_vocabulary(tables: dict[str, Any], scale: float) -> int:
+    """Return how many pieces the vocabulary of a scaled training has."""
+    whole = int(tables["prepare"]["segmenter"]["vocabulary_size"])
+    return max(LEAST_VOCABULARY, round(whole * math.sqrt(scale)))
 
 
 def inline(value: Any) -> str:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from recipe_parts.checking import write_whole
 
 NO_FIGURE = "–"
+NEXT_TO_NOTHING = 0.01
+"""The scale up to which a training learns no more than some frequent words."""
 
 
 class Figures(NamedTuple):
@@ -15,10 +17,11 @@ class Figures(NamedTuple):
 
     time: str
     checkpoint_bytes: int
+    """The most that checkpoints take at a time, by the reckoning of `nmtkit train --plan`."""
     paper: Mapping[str, str]
     expected: Mapping[str, str]
-    dev: Mapping[str, tuple[str, str]]
-    """On the development set, without averaging: by `perplexity` and `score`, what it is and the figure."""
+    dev: Mapping[str, tuple[str, str, str]]
+    """On the development set, not averaged: by `perplexity` and `score`, what it is, the figure, and what to expect."""
 
 
 class Published(NamedTuple):
@@ -49,7 +52,7 @@ class Stage(NamedTuple):
     def caveat(self) -> str:
         """Why no published figure is to be expected; empty where one is."""
         if self.scale < 1:
-            return "near 0"
+            return "near 0" if self.scale <= NEXT_TO_NOTHING else "far below"
         return f"less: {self.updates:,} of {self.whole:,} updates" if self.updates < self.whole else ""
 
 
@@ -83,9 +86,9 @@ def table(published: Published, name: str, stage: Stage, scores: list[dict[str, 
             (f"{metric}: {meaning}", figures.paper.get(metric, NO_FIGURE), expected, found.get(metric, NO_FIGURE))
         )
     yours = {"perplexity": dev.get("perplexity"), "score": dev.get("score")}
-    for key, (meaning, figure) in figures.dev.items():
-        rows.append((meaning, figure, NO_FIGURE if stage.caveat else "about that", _number(yours.get(key))))
-    lines = [f"{published.title}, {name}, behind update {stage.updates:,}", "", *_aligned(rows), ""]
+    for key, (meaning, figure, expected) in figures.dev.items():
+        rows.append((meaning, figure, NO_FIGURE if stage.caveat else expected, _number(yours.get(key))))
+    lines = [f"{published.title}, {name}, after update {stage.updates:,}", "", *_aligned(rows), ""]
     lines += [f"{score['name']}  {score['signature']}" for score in scores]
     return "\n".join(lines) + "\n"
 
@@ -107,7 +110,9 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def keep(path: Path, published: Published, name: str, stage: Stage, scores: list[dict[str, Any]]) -> None:
+def keep(
+    path: Path, published: Published, name: str, stage: Stage, scores: list[dict[str, Any]], dev: dict[str, Any]
+) -> None:
     """Write the same for programs."""
     figures = published.sizes[name]
     content = {
@@ -117,5 +122,6 @@ def keep(path: Path, published: Published, name: str, stage: Stage, scores: list
         "paper": dict(figures.paper),
         "expected": stage.caveat or dict(figures.expected),
         "scores": scores,
+        "dev": {key: {"paper": figure, "yours": dev.get(key)} for key, (_, figure, _) in figures.dev.items()},
     }
     write_whole(path, (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode())

@@ -15,7 +15,7 @@ import pytest
 from recipe_parts import checking, fetching
 from recipe_parts.checking import CheckError
 from recipe_parts.downloading import Patience
-from recipe_parts.manifest import read_manifest
+from recipe_parts.manifest import Copy, read_manifest
 from recipe_parts.providing import CHECKED, DOWNLOADS, Provider
 from recipe_parts.saying import RecipeError
 
@@ -107,7 +107,7 @@ def test_what_is_there_is_neither_fetched_nor_read_again(provider, mirror, monke
     asked = list(mirror.asked)
     monkeypatch.setattr(checking, "count_text", None)
     monkeypatch.setattr(checking, "check_copy", None)
-    assert provider().missing() == []
+    assert provider().bytes_to_fetch() == 0
     provide(provider())
     assert mirror.asked == asked
 
@@ -168,6 +168,39 @@ def test_another_copy_serves_where_the_first_is_nowhere(provider, mirror, tmp_pa
     mirror.always["wmt/train.tgz"] = Fault("status", 404)
     assert texts_in(provide(provider(manifest))) == ALL
     assert (tmp_path / "data" / "train.zip").exists()
+
+
+def test_of_copies_that_go_by_one_name_the_one_that_came_counts(provider, mirror, tmp_path):
+    """As the dev.tgz of two years, both of which hold the same development set."""
+    pack(mirror.folder / "other" / "train.tgz", {**TRAIN, "README": b"of another year"})
+    manifest = manifest_of(mirror)
+    first, *others = manifest.items
+    copy = first.copies[0]
+    other = read_copy(mirror.folder / "other" / "train.tgz", mirror)
+    manifest = manifest._replace(items=(first._replace(copies=(copy, other)), *others))
+    mirror.always["wmt/train.tgz"] = Fault("status", 404)
+    provider(manifest).fetch()
+    asked = list(mirror.asked)
+    assert texts_in(provide(provider(manifest))) == ALL
+    assert mirror.asked == asked
+    given = tmp_path / "data"
+    assert texts_in(provide(Provider(manifest, tmp_path / "elsewhere", given=given))) == ALL
+
+
+def read_copy(path: Path, mirror) -> Copy:
+    said = as_copy(path, str(path.relative_to(mirror.folder)))
+    return Copy(said["path"], (mirror.address,), said["bytes"], said["sha256"])
+
+
+def test_what_is_there_need_not_be_fetched(provider, mirror, tmp_path):
+    manifest = manifest_of(mirror)
+    sizes = [item.copies[0].bytes for item in manifest.items]
+    assert provider(manifest).bytes_to_fetch() == sum(sizes)
+    assert provider(manifest, given=mirror.folder).bytes_to_fetch() == 0
+    mirror.faults["wmt/train.tgz"] = [Fault("cut", 50), Fault("status", 404)]
+    with pytest.raises(RecipeError, match="answers 404"):
+        provider(manifest).fetch()
+    assert provider(manifest).bytes_to_fetch() == sum(sizes) - 50
 
 
 def test_where_no_copy_can_be_had_each_is_named(provider, mirror):

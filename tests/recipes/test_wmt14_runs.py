@@ -151,7 +151,9 @@ def test_a_missing_line_stops_it_before_anything_is_prepared(recipe, tmp_path):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=["killed", "terminated", "Ctrl-C"]
+)
 def test_struck_in_every_step_it_comes_out_as_if_never_struck(recipe, tmp_path, number):
     """Killed with all of its processes; or terminated alone, whereupon it ends what it has started."""
     slow = Fault("slow", 200)
@@ -172,7 +174,8 @@ def test_struck_in_every_step_it_comes_out_as_if_never_struck(recipe, tmp_path, 
                 process.send_signal(number)
             process.communicate()
             ended = (0,) if step in ("translate", "score") else ()
-            assert process.returncode in (*ended, *((-9,) if number == signal.SIGKILL else (-15, 143)))
+            codes = {signal.SIGKILL: (-9,), signal.SIGTERM: (-15, 143), signal.SIGINT: (130,)}[number]
+            assert process.returncode in (*ended, *codes)
         done = recipe.run("struck", *SMALL, mirrors=[mirror.address])
     assert check_results(done, tmp_path / "struck" / "run-scale-0.001", recipe.name) == expected
     weights = [

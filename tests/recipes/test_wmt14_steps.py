@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,18 +10,13 @@ import time
 from pathlib import Path
 
 import pytest
-from recipe_parts.saying import RecipeError
-from recipe_parts.wmt14_options import STEPS, read_options
-from recipe_parts.wmt14_settings import inline, read_experiment, scaled, training_arguments
-from recipe_parts.wmt14_table import Stage, last_validation, read_published, stage_of, table
+from recipe_parts.wmt14_options import STEPS
+from recipe_parts.wmt14_table import read_published
 
-from nmtkit.config import load
-from nmtkit.overrides import parse
 from recipes.mirrors import Fault, serving
 from recipes.wmt14_files import RECIPES, french_pairs, write
 
 EN_FR = RECIPES / "wmt14-en-fr"
-EN_DE = RECIPES / "wmt14-en-de"
 
 NMTKIT = """#!/bin/sh
 # A stand-in: notes how it was called and makes the files that matter to the recipe. HOLD names a command that waits.
@@ -123,8 +119,9 @@ def test_all_steps_once_and_no_more_the_second_time(driver, tmp_path):
     assert said_steps(first.stderr) == list(STEPS)
     assert driver.calls == ["prepare", "plan", "train", "average", "translate", "score"]
     run = tmp_path / "made" / "run-scale-0.001"
-    assert first.stdout.startswith("WMT14 English-French, base, behind update 20\n")
+    assert first.stdout.startswith("WMT14 English-French, base, after update 20\n")
     assert "near 0" in first.stdout
+    assert f"the same for programs: {run / 'results.json'}" in first.stderr
     results = json.loads((run / "results.json").read_text())
     assert (results["expected"], results["updates"]) == ("near 0", 20)
     again = driver("--scale", "0.001")
@@ -144,6 +141,18 @@ def test_disk_and_time_are_said_first(driver):
         "free at",
     ):
         assert part in before
+
+
+def test_what_is_done_is_not_said_to_be_needed(driver):
+    assert driver("--stop-after", "unpack").returncode == 0
+    started = driver("--stop-after", "prepare")
+    before = started.stderr[: started.stderr.index("== download")]
+    assert re.search(r"preparing +\S+ .B +some 0 s on two cores, and the vocabulary before that\n", before)
+    assert re.search(r"training +\S+ .B +at most; the paper: 12 hours on 8 P100", before)
+    assert "downloads" not in before
+    assert driver().returncode == 0
+    again = driver()
+    assert again.stderr[: again.stderr.index("== download")] == "WMT14 English-French, base: 2,018 pairs\n"
 
 
 def test_too_small_a_disk_is_said_before_anything_is_fetched(driver, files, mirror, tmp_path):
@@ -210,7 +219,16 @@ def test_an_average_older_than_the_last_checkpoint_is_made_anew(driver, tmp_path
     time.sleep(0.02)
     done = driver("--scale", "0.001")
     assert driver.calls[6:] == ["prepare", "train", "average", "translate", "score"]
-    assert "behind update 40" in done.stdout
+    assert "after update 40" in done.stdout
+
+
+def test_a_translation_with_other_settings_is_made_anew(driver):
+    assert driver("--scale", "0.001").returncode == 0
+    wider = ("--scale", "0.001", "--set", "translate.search.beam=8")
+    for settings, made in ((wider, True), (wider, False), (("--scale", "0.001"), True)):
+        before = driver.calls.count("translate")
+        assert driver(*settings).returncode == 0
+        assert driver.calls.count("translate") - before == made
 
 
 def test_a_translation_with_too_few_lines_is_not_scored(driver):
@@ -218,6 +236,7 @@ def test_a_translation_with_too_few_lines_is_not_scored(driver):
     assert done.returncode == 1
     assert "has 39 lines where the test set has 40" in done.stderr
     assert "score" not in driver.calls
+    assert driver("--scale", "0.001").returncode == 0
 
 
 @pytest.mark.parametrize("code", ["1", "138"])
@@ -286,162 +305,3 @@ def test_struck_while_downloading_the_same_call_goes_on(driver, mirror, number):
     begins = [begin for asked, begin in mirror.asked if asked == path]
     assert len(begins) == 2
     assert begins[1] > 0
-
-
-# Settings
-
-
-@pytest.mark.parametrize("recipe", [EN_DE, EN_FR], ids=["en-de", "en-fr"])
-@pytest.mark.parametrize("size", ["base", "big"])
-@pytest.mark.parametrize("scale", ["1", "0.1", "0.001", "1e-6"])
-def test_settings_of_every_scale_are_good(recipe, size, scale, tmp_path):
-    options = read_options(["--recipe", str(recipe), "--size", size, "--scale", scale, "--folder", str(tmp_path)])
-    experiment = read_experiment(options)
-    arguments = training_arguments(options, experiment, tmp_path)
-    settings = [word for word in arguments[4:] if word != "--set"]
-    config = load(experiment.config, settings)
-    if options.scale < 1:
-        assert (config.model.width, config.train.stop.updates) == (
-            128,
-            max(20, round(experiment.updates * float(scale))),
-        )
-    else:
-        assert config.train.stop.updates == experiment.updates
-
-
-PAPER = {
-    # Vaswani et al. 2017, sections 5 and 6: pieces, updates, dropout, checkpoints averaged
-    ("wmt14-en-de", "nmtkit.toml"): ("bpe", 37_000, 100_000, 0.1, 5, 512),
-    ("wmt14-en-de", "big.toml"): ("bpe", 37_000, 300_000, 0.3, 20, 1024),
-    ("wmt14-en-fr", "nmtkit.toml"): ("wordpiece", 32_000, 100_000, 0.1, 5, 512),
-    ("wmt14-en-fr", "big.toml"): ("wordpiece", 32_000, 300_000, 0.1, 20, 1024),
-}
-
-
-@pytest.mark.parametrize("place", PAPER, ids="/".join)
-def test_the_configs_are_the_papers(place):
-    config = load(RECIPES / place[0] / place[1])
-    kind, vocabulary, updates, dropout, averaged, width = PAPER[place]
-    segmenter, model, train, search = config.prepare.segmenter, config.model, config.train, config.translate.search
-    assert (segmenter.kind, segmenter.vocabulary_size, segmenter.joint) == (kind, vocabulary, True)
-    assert (model.width, model.dropout, model.norm, model.share_embeddings) == (width, dropout, "post", "all")
-    assert (model.attention_dropout, model.activation_dropout) == (0, 0)
-    assert (train.stop.updates, train.batch.tokens_per_update, train.label_smoothing) == (updates, 25_000, 0.1)
-    assert (train.schedule.kind, train.schedule.factor, train.schedule.warmup) == ("noam", 1.0, 4_000)
-    assert (train.optimizer.beta1, train.optimizer.beta2, train.optimizer.epsilon) == (0.9, 0.98, 1e-9)
-    assert (train.checkpoints.average, train.checkpoints.keep_last) == (averaged, averaged)
-    # ten minutes of the paper's, at 0.4 and 1.0 seconds an update
-    assert train.checkpoints.every == (1_500 if updates == 100_000 else 600)
-    assert (search.beam, search.length_penalty) == (4, 0.6)
-    assert (search.max_length_ratio, search.max_length_extra) == (1.0, 50)
-    assert config.corpus.dev.name == "newstest2013"
-    assert [test.name for test in config.corpus.test] == ["newstest2014"]
-
-
-def test_what_is_written_as_toml_is_read_as_it_was_meant():
-    for value in ['a "b" c\\d', 3, 0.5, 1e-9, True, [1, "x"], [{"kind": "ratio", "maximum": 9.0}]]:
-        assert parse(f"key={inline(value)}").value == value
-
-
-def test_updates_fall_with_the_scale_and_sizes_with_its_root():
-    tables = read_experiment(read_options(["--recipe", str(EN_DE)])).tables
-    found = dict(setting.split("=", 1) for setting in scaled(tables, 0.01))
-    assert found["train.stop.updates"] == "1000"
-    assert found["prepare.segmenter.vocabulary_size"] == "3700"
-    assert found["train.batch.tokens_per_update"] == "2500"
-    assert found["train.checkpoints.every"] == "15"
-
-
-BAD_OPTIONS = {
-    "a scale of nothing": ["--scale", "0"],
-    "more than all": ["--scale", "1.5"],
-    "no number": ["--scale", "half"],
-    "no GPUs": ["--gpus", "0"],
-    "an unknown step": ["--only", "lunch"],
-    "an unknown size": ["--size", "huge"],
-}
-
-
-@pytest.mark.parametrize("arguments", BAD_OPTIONS.values(), ids=BAD_OPTIONS.keys())
-def test_bad_options_end_with_the_code_for_it(arguments, capsys):
-    with pytest.raises(SystemExit) as ended:
-        read_options(["--recipe", str(EN_DE), *arguments])
-    assert ended.value.code == 2
-    assert arguments[0] in capsys.readouterr().err
-
-
-def test_unequal_sides_in_a_manifest_are_refused(tmp_path):
-    content = json.loads((EN_DE / "files.json").read_text())
-    content["items"][0]["texts"]["training/europarl-v7.de-en.de"]["lines"] += 1
-    (tmp_path / "files.json").write_text(json.dumps(content))
-    with pytest.raises(RecipeError, match=r"has 1,920,209 lines but .* has 1,920,210"):
-        read_experiment(read_options(["--recipe", str(EN_DE), "--manifest", str(tmp_path / "files.json")]))
-
-
-def test_both_recipes_say_the_same_of_the_files_that_both_use():
-    copies = {}
-    for recipe in (EN_DE, EN_FR):
-        for item in json.loads((recipe / "files.json").read_text())["items"]:
-            for copy in item["copies"]:
-                assert copies.setdefault(copy["path"], copy) == copy
-                assert ("sha256" in copy and len(copy["sha256"]) == 64) or len(copy["md5"]) == 32
-
-
-def test_the_known_pairs():
-    """4,520,620 of De-En and 40,842,333 of Fr-En, lines, blank ones included."""
-    for recipe, pairs in ((EN_DE, 4_520_620), (EN_FR, 40_842_333)):
-        experiment = read_experiment(read_options(["--recipe", str(recipe)]))
-        assert sum(pair.lines for pair in experiment.train) == pairs
-        assert (experiment.dev.lines, experiment.test.lines) == (3_000, 3_003)
-
-
-# The table
-
-
-def test_the_table_has_the_papers_figures_beside_ours(tmp_path):
-    published = read_published(EN_DE / "published.json")
-    scores = [
-        {"name": name, "value": 26.125, "signature": f"of {name}", "low": 25.5, "high": 26.75}
-        for name in published.metrics
-    ]
-    whole = table(published, "base", Stage(1.0, 100_000, 100_000), scores, {"perplexity": 4.925, "score": 25.7})
-    rows = whole.split("\n")
-    assert rows[0] == "WMT14 English-German, base, behind update 100,000"
-    assert len({len(row) for row in rows[2:9]}) == 1
-    assert "27.3" in whole
-    assert whole.count("26.12 (25.50 to 26.75)") == len(published.metrics)
-    assert "4.92" in whole
-    part = table(published, "base", Stage(1.0, 2_000, 100_000), scores, {})
-    assert "less: 2,000 of 100,000 updates" in part
-    assert "about that" not in part
-
-
-def test_the_stage_of_a_run(tmp_path):
-    assert stage_of(tmp_path, 1.0, 100) == Stage(1.0, 0, 100)
-    for name in ("00000010", "00000030", "average"):
-        (tmp_path / "checkpoints" / name).mkdir(parents=True)
-    assert stage_of(tmp_path, 1.0, 100).updates == 30
-
-
-def test_the_last_validation_is_found(tmp_path):
-    metrics = tmp_path / "metrics.jsonl"
-    assert last_validation(metrics) == {}
-    records = [{"kind": "validation", "update": 1}, {"kind": "validation", "update": 2}, {"kind": "average"}]
-    metrics.write_text("".join(f"{json.dumps(record)}\n" for record in records) + '{"kind": "valid')
-    assert last_validation(metrics)["update"] == 2
-
-
-@pytest.mark.parametrize("recipe", [EN_DE, EN_FR], ids=["en-de", "en-fr"])
-def test_readmes_have_the_published_figures(recipe):
-    readme = (recipe / "README.md").read_text(encoding="utf-8")
-    published = read_published(recipe / "published.json")
-    for figures in published.sizes.values():
-        for figure in [
-            *figures.paper.values(),
-            *figures.expected.values(),
-            *(value for _, value in figures.dev.values()),
-        ]:
-            assert figure in readme
-    experiment = read_experiment(read_options(["--recipe", str(recipe)]))
-    for pair in experiment.train:
-        assert f"{pair.lines:,}" in readme
