@@ -19,7 +19,7 @@ from nmtkit.training.freezing import freeze
 from nmtkit.training.group import Group
 from nmtkit.training.memory import keep_freed_memory, limit_compiled_products
 from nmtkit.training.parallel import Replicas, Whole
-from nmtkit.training.precision import Precision, choose, set_float32_products
+from nmtkit.training.precision import Precision, choose, set_float32_products, unfit
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS
 from nmtkit.training.workplace import Learner
 from nmtkit.workers import processors
@@ -54,6 +54,8 @@ def assemble(
     use_threads()
     kept = checkpoint is not None and config.train.precision == "auto"
     precision = choose(checkpoint.origin.precision if checkpoint and kept else config.train.precision, device)
+    if notice := unfit(precision, device):
+        log.warn(notice)
     set_float32_products(precision)
     torch.manual_seed(config.train.seed)
     model = config.model.build(segmenters.source.size, segmenters.target.size)

@@ -32,7 +32,20 @@ def choose(wanted: Literal["auto"] | Precision, device: torch.device) -> Precisi
         if torch.cuda.is_bf16_supported(including_emulation=False):
             return "bf16"
         return "fp16" if torch.cuda.get_device_capability(device) >= (7, 0) else "fp32"
-    return "bf16" if device.type == "cpu" and _cpu_computes_bf16() else "fp32"
+    return "bf16" if device.type == "cpu" and _computes_bf16() else "fp32"
+
+
+def unfit(precision: Precision, device: torch.device) -> str:
+    """Return what to know of a precision that this processor has no instructions for; empty where all is well.
+
+    Measured on two cores of an AMD EPYC with AVX2 alone: 1 billion operations a second in bf16, 131 billion in fp32.
+    """
+    if precision != "bf16" or device.type != "cpu" or _instructions().isdisjoint({"avx", "avx2"}) or _computes_bf16():
+        return ""
+    return (
+        "precision bf16: this processor has no instructions for it (AVX-512 BF16 or AMX), so training may take a "
+        'hundred times as long as with train.precision = "fp32"'
+    )
 
 
 def autocast(precision: Precision, device: torch.device) -> AbstractContextManager[Any]:
@@ -74,10 +87,14 @@ class LossScale:
         self._calm.fill_(calm)
 
 
-def _cpu_computes_bf16() -> bool:
+def _computes_bf16() -> bool:
+    return not _instructions().isdisjoint({"amx_bf16", "avx512_bf16"})
+
+
+def _instructions() -> set[str]:
+    """Return what Linux names a processor of Intel's or AMD's to have; empty for any other."""
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:  # noqa: PTH123  not a file of ours
-            flags = next((line for line in lines if line.startswith("flags")), "")
+            return set(next((line for line in lines if line.startswith("flags")), "").split())
     except OSError:
-        return False
-    return not {"amx_bf16", "avx512_bf16"}.isdisjoint(flags.split())
+        return set()

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from nmtkit.errors import ConfigError
-from nmtkit.training.precision import LossScale, Precision, autocast, choose
+from nmtkit.training.precision import LossScale, Precision, autocast, choose, unfit
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -73,6 +73,23 @@ def test_what_is_asked_for_is_taken() -> None:
         assert choose("fp32", CPU) == "fp32"
     with cpu_with(""):
         assert choose("bf16", CPU) == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("flags", "precision", "device", "slow"),
+    [
+        ("avx avx2", "bf16", CPU, True),
+        ("avx avx2", "fp32", CPU, False),
+        ("avx avx2", "bf16", GPU, False),
+        ("avx2 avx512_bf16", "bf16", CPU, False),
+        ("", "bf16", CPU, False),  # another kind of processor, of which nothing is known
+    ],
+)
+def test_a_processor_without_bf16_is_said_to_be_slow(
+    flags: str, precision: Precision, device: torch.device, slow: bool
+) -> None:
+    with cpu_with(flags):
+        assert ('train.precision = "fp32"' in unfit(precision, device)) == slow
 
 
 def test_products_are_bf16_under_autocast_only() -> None:
