@@ -4,26 +4,30 @@
 
 #include "numbers.h"
 
-typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
+// As many floats as a register holds: of wider vectors, which it would have to cut, the compiler makes slow code.
+#if defined(__AVX512F__)
+enum { LANES = 16, ACROSS = 1 };
+#elif defined(__AVX__)
+enum { LANES = 8, ACROSS = 2 };
+#else
+enum { LANES = 4, ACROSS = 2 };
+#endif
+typedef float Vector __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 // C = A · B for (rows, inner), (inner, columns) and (rows, columns) in float, rows a multiple of 4, columns of 16.
 static inline void multiply(const float *a, const float *b, float *c, Count rows, Count inner, Count columns) {
     for (Count row = 0; row < rows; row += 4)
-        for (Count column = 0; column < columns; column += 16) {
-            Vector first = {}, second = {}, third = {}, fourth = {};
+        for (Count column = 0; column < columns; column += LANES * ACROSS) {
+            Vector sums[4][ACROSS] = {};
             const float *left = a + row * inner, *right = b + column;
-            for (Count k = 0; k < inner; k++, left++, right += columns) {
-                const Vector values = *(const Vector *)right;
-                first += left[0] * values;
-                second += left[inner] * values;
-                third += left[2 * inner] * values;
-                fourth += left[3 * inner] * values;
-            }
-            float *to = c + row * columns + column;
-            *(Vector *)to = first;
-            *(Vector *)(to + columns) = second;
-            *(Vector *)(to + 2 * columns) = third;
-            *(Vector *)(to + 3 * columns) = fourth;
+            for (Count k = 0; k < inner; k++, left++, right += columns)
+                for (int i = 0; i < ACROSS; i++) {
+                    const Vector values = *(const Vector *)(right + i * LANES);
+                    for (int down = 0; down < 4; down++) sums[down][i] += left[down * inner] * values;
+                }
+            for (int down = 0; down < 4; down++)
+                for (int i = 0; i < ACROSS; i++)
+                    *(Vector *)(c + (row + down) * columns + column + i * LANES) = sums[down][i];
         }
 }
 
