@@ -29,6 +29,7 @@ class Start(NamedTuple):
     more_model: str = ""  # further lines of [model]
 
 
+_WSD = '{{ kind = "wsd", peak = {} }}  # rises, stays, and falls to zero in the last fifth of training'
 _NOAM = '{ kind = "noam", warmup = 4000 }  # the curve of the paper'
 
 _NORM_NOTES = {"pre": "learns sooner from little text than the paper's post", "post": "as in the paper"}
@@ -40,7 +41,7 @@ STARTS = {
         vocabulary=8_000,
         tokens_per_update=4_096,
         tokens_per_tensor=2_048,
-        schedule='{ kind = "inverse_sqrt", peak = 0.003, warmup = 1000 }',
+        schedule=_WSD.format(0.003),
         updates=8_000,
         validate_every=500,
         checkpoint_every=500,
@@ -52,7 +53,7 @@ STARTS = {
         vocabulary=10_000,
         tokens_per_update=8_192,
         tokens_per_tensor=4_096,
-        schedule='{ kind = "inverse_sqrt", peak = 0.001, warmup = 2000 }',
+        schedule=_WSD.format(0.001),
         updates=30_000,
         validate_every=1_000,
         checkpoint_every=1_000,
