@@ -38,14 +38,14 @@ def assert_all_end(ended: Sequence[Ended], message: str) -> None:
                 ("train.seed=7", "train.seed: 1 for rank 0, 7 for rank 1"),
                 ("train.parallel=shard", "train.parallel: 'replicate' for rank 0, 'shard' for rank 1"),
                 ("train.timeout=20", "train.timeout: 300.0 for rank 0, 20.0 for rank 1"),
-                ("train.init.run=other", "train.init.run: None for rank 0, 'other' for rank 1"),
+                ("train.init.run=other", "train.init.run: None for rank 0, '{folder}/other' for rank 1"),
             )
         ),
     ],
 )
 def test_other_settings(fresh: Project, team: Forked, setting: str, message: str) -> None:
     commands = [arguments(fresh, *SHORT), arguments(fresh, *SHORT, setting)]
-    assert_all_end(train(team, commands), message)
+    assert_all_end(train(team, commands), message.format(folder=fresh.folder))
     assert not fresh.run.checkpoints.exists()
 
 
