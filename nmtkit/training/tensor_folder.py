@@ -52,7 +52,7 @@ def write_folder(target: Path, files: Mapping[str, Mapping[str, Tensor]], state:
         temporary.rename(target)
         sync(target.parent)
         if old is not None:
-            shutil.rmtree(old)
+            shutil.rmtree(old, ignore_errors=True)
     return target
 
 
@@ -110,8 +110,11 @@ def _check_room(folder: Path, files: Mapping[str, Mapping[str, Tensor]]) -> None
 
 
 def remove_folder(folder: Path) -> None:
-    """Delete a folder; a kill in between leaves a temporary name, never half a checkpoint."""
-    shutil.rmtree(_rename_away(folder))
+    """Delete a folder; a kill in between leaves a temporary name, never half a checkpoint.
+
+    So does a file that somebody reads on NFS, where its folder cannot go yet: the next training deletes that.
+    """
+    shutil.rmtree(_rename_away(folder), ignore_errors=True)
 
 
 def _rename_away(folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """Checkpoints: written whole, read exactly, found by name, pruned by rule, and what happens to damaged ones."""
 
+import errno
 import json
 import random
 import re
@@ -406,6 +407,17 @@ def test_only_the_two_newest_can_be_resumed_from(bench: Bench) -> None:
     folders = checkpoint_folders(bench.run.checkpoints)
     assert [(folder / OPTIMIZER).exists() for folder in folders] == [False, False, True, True]
     assert all((folder / WEIGHTS).exists() for folder in folders)
+
+
+def test_what_cannot_be_deleted_yet_ends_no_training(bench: Bench) -> None:
+    """As where somebody reads it on NFS, which keeps a file of another name in the folder meanwhile."""
+    with patch("os.rmdir", side_effect=OSError(errno.ENOTEMPTY, "Directory not empty")):
+        for update in (1, 2, 3, 3):
+            bench.save(update)
+            prune(bench.run.checkpoints, CheckpointConfig(keep_last=2, keep_best=0, average=0), update)
+    assert bench.updates() == [2, 3]
+    remove_leftovers(bench.run.checkpoints)
+    assert sorted(path.name for path in bench.run.checkpoints.iterdir()) == ["00000002", "00000003"]
 
 
 def watched(bench: Bench, update: int, steady: int, *, regular: bool = True) -> Path:
