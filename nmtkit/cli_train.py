@@ -81,7 +81,8 @@ def train(  # noqa: PLR0913, PLR0917  one parameter for each option
         from nmtkit.commands.train_plan import plan as run_plan
 
         hardware = planned_hardware(gpus, processes, device, member)
-        given = Given(hardware, vocabulary, tokens_per_second, measure)
+        rank = 0 if member is None else member.rank
+        given = Given(hardware, vocabulary, tokens_per_second, measure, rank)
         run_plan(place.config, place.run, as_log(quiet), given, as_json=as_json)
         return
     where = asked(gpus, processes, device, member)

@@ -56,6 +56,8 @@ class Given(NamedTuple):
     tokens_per_second: float | None = None
     """Target tokens, of all processes together."""
     measure: bool = False
+    rank: int = 0
+    """Of this process, where several were started: the first alone prints the plan."""
 
 
 def planned_hardware(
@@ -85,6 +87,8 @@ def plan(config: Config, run: RunFolder, log: Log, given: Given, *, as_json: boo
 
     Raises ConfigError where settings cannot be or the size of the vocabulary is not known.
     """
+    if given.rank:
+        return
     check_stdout("the plan goes")
     said = facts(config, run, log, given)
     if as_json:

@@ -42,6 +42,20 @@ def planned(project: Project, *options: str) -> dict[str, Any]:
     return said
 
 
+def test_of_several_processes_one_prints_the_plan(prepared: Project) -> None:
+    """As where torchrun starts what would train."""
+    place = ["--config", str(prepared.file), "--run", str(prepared.run.path)]
+    said = []
+    for rank in "01":
+        environ = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+        meet = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+        result = CliRunner().invoke(app, ["train", "--plan", "--device", "cpu", *place], env=environ | meet)
+        assert (result.exit_code, result.stderr) == (0, "")
+        said.append(result.stdout)
+    assert re.search(r"^planned +transformer on 2 processes on the processor, ", said[0], re.M)
+    assert said[1] == ""
+
+
 @pytest.fixture
 def big(tmp_path: Path) -> Project:
     """The paper's largest model, and no text at all."""
