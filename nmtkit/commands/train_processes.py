@@ -48,6 +48,12 @@ def asked(gpus: int | None, processes: int | None, device: str, member: Membersh
                 "GPUs, or leave --device away"
             )
         return Asked("cpu", _to_start("--processes", processes, member))
+    if member is not None and member.local_ranks > 1 and device.startswith("cuda:"):
+        raise ConfigError(
+            f"--device {device}: {_STARTERS[member.launcher]} started {member.local_ranks} processes on this machine, "
+            "which would all compute on this one GPU; leave --device away, and choose GPUs by their numbers in "
+            "CUDA_VISIBLE_DEVICES"
+        )
     return Asked(device, 1)
 
 

@@ -62,6 +62,7 @@ def test_what_the_options_say_together(gpus, processes, device, member, expected
         (5, None, "auto", None, "--gpus 5: there are 4 GPUs here; ask for no more, look what nvidia-smi and CUDA_VIS"),
         (None, 2, "cuda", None, "--processes 2: asks for the processor, --device cuda does not; give --gpus N for"),
         (4, None, "auto", OF_TWO, "--gpus 4: torchrun (--nproc-per-node) started 2 processes on this machine and dec"),
+        (None, None, "cuda:1", OF_TWO, "--device cuda:1: torchrun (--nproc-per-node) started 2 processes on this mach"),
         (None, 1, "cpu", OF_TWO, "--processes 1: torchrun (--nproc-per-node) started 2 processes on this machine"),
         (
             8,
