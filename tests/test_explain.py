@@ -171,9 +171,10 @@ FILE_MISTAKES = {
         "brackets",
     ),
     "out of range": (
-        "[train]\nlabel_smoothing = 1\n[prepare.segmenter]\ncharacter_coverage = 0.5",
+        "[train]\nlabel_smoothing = 1\ntimeout = 1e12\n[prepare.segmenter]\ncharacter_coverage = 0.5",
         "x.toml: prepare.segmenter.character_coverage = 0.5: out of range; give a number above 0.98 and at most 1",
         "x.toml: train.label_smoothing = 1: out of range; give a number of at least 0 and below 1",
+        "x.toml: train.timeout = 1000000000000.0: out of range; give a number of at least 1 and at most 31536000",
     ),
     "out of range, in a kind in a list": (
         '[[prepare.filters]]\nkind = "blank"\n[[prepare.filters]]\nkind = "length"\nmaximum = 0',

@@ -107,6 +107,7 @@ class Engine:
             with autocast(self.precision, self.device):
                 loss = self.parallel.model(part.batch.to(self.device), self.config.label_smoothing)
             (loss.total * (scale * part.weight)).backward()
+        self.group.moved()
         sums += torch.stack((loss.total.detach(), loss.nll.detach())) * part.weight
 
     def _cut_finer(self, parts: Sequence[Part], number: int) -> None:

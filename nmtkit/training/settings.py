@@ -139,8 +139,10 @@ class TrainConfig(Section):
     )
     timeout: float = Field(
         300.0,
-        gt=0,
-        description="Seconds without a sign of life after which the other processes of a training give one up and end.",
+        ge=1,
+        le=31_536_000,
+        description="Seconds without a sign of life after which the other processes of a training give one up and end; "
+        "more than any of them takes for a tensor, to compile, or to write a checkpoint that others wait for.",
     )
     recompute: bool = Field(
         False,

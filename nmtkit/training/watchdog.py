@@ -27,6 +27,8 @@ SECONDS_TO_STOP = 1.0
 """How long to wait for a store that may never answer."""
 SECONDS_TO_TALK = 0.1
 """Between two beats of a process that is about to end."""
+TOO_SHORT = "; where that only took long, as writing to a slow disk may, raise train.timeout"
+"""What to do where nothing was wrong."""
 
 
 class Beat(NamedTuple):
@@ -233,11 +235,11 @@ class Watchdog:
         exchanges = {rank: beat.exchanges for rank, (beat, _) in self._heard.items()}
         behind = [rank for rank, count in exchanges.items() if count == min(exchanges.values())]
         if len(behind) < self._ranks:
-            return self._lost(behind, f"has hung for {self._timeout:g} seconds")
+            return self._lost(behind, f"has hung for {self._timeout:g} seconds") + TOO_SHORT
         return (
             f"no process has got on for {self._timeout:g} seconds, and none is behind the others: they wait for the "
             f"network or for a disk; the last update was {self._update:,}. The same command goes on from the "
-            "newest checkpoint"
+            f"newest checkpoint{TOO_SHORT}"
         )
 
     def _silent(self, seconds: float) -> list[int]:

@@ -125,6 +125,7 @@ def test_of_all_that_hang_the_one_is_named_that_came_to_fewer_exchanges(kennel, 
     message = next(iter(kennel.said.values()))
     assert message.startswith(f"rank {behind} (process ")
     assert f"has hung for {TIMEOUT:g} seconds; its last update was 9." in message
+    assert message.endswith("; where that only took long, as writing to a slow disk may, raise train.timeout")
 
 
 def test_several_that_hang(kennel):
@@ -139,6 +140,7 @@ def test_all_that_hang_in_the_same_exchange(kennel):
     kennel.work(10)
     message = next(iter(kennel.said.values()))
     assert message.startswith(f"no process has got on for {TIMEOUT:g} seconds, and none is behind the others: ")
+    assert message.endswith("; where that only took long, as writing to a slow disk may, raise train.timeout")
 
 
 def test_one_that_has_ended_well_is_not_missed(kennel):
