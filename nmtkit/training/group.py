@@ -5,6 +5,9 @@ Rank 0 leads: it alone writes files and talks.
 """
 
 import os
+import signal
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,12 +22,15 @@ from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined
 from nmtkit.errors import AlreadySaid, ConfigError, NmtkitError, Terminated
 from nmtkit.training.interface import interface_towards
 from nmtkit.training.membership import Membership
+from nmtkit.training.signals import HANDLED
 from nmtkit.training.watchdog import Watchdog
 
 T = TypeVar("T")
 
 JOINING = timedelta(minutes=10)
 """How long processes wait for the last one to start: on a cluster, machines come one after another."""
+SECONDS_UNTIL_SAID = 30.0
+"""After which whoever still waits for them says so."""
 FOREVER = timedelta(days=365)
 """The watchdog knows better than a time limit of each operation whether to wait on."""
 INTERRUPTED, TERMINATED = "it was interrupted", "a signal ended it"
@@ -111,6 +117,40 @@ def check_equal(group: Group, facts: Mapping[str, Any]) -> None:
                 )
 
 
+@contextmanager
+def _joining(membership: Membership) -> Iterator[None]:
+    """Wait within for the other processes; where that gets long, one of each machine says so.
+
+    Raises NmtkitError where they do not come.
+
+    Signals end this process as they end any other: torch, which waits, would let no handler of ours run until all have
+    come, and nothing was begun that had to be tidied up.
+    """
+    who = f"process {membership.rank} of {membership.ranks}"
+    place = f"{membership.address}:{membership.port}"
+    remedy = "see that all of them are started, and that this address and port can be reached from each machine"
+    waits = f"warning: {who}: waiting for the others at {place}, {JOINING.seconds // 60} minutes at most; {remedy}\n"
+    timer = threading.Timer(SECONDS_UNTIL_SAID, lambda: sys.stderr.write(waits))
+    timer.daemon = True
+    handlers: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        handled = [number for number in HANDLED if callable(signal.getsignal(number))]
+        handlers = {number: signal.signal(number, signal.SIG_DFL) for number in handled}
+    if membership.local_rank == 0:
+        timer.start()
+    try:
+        yield
+    except (RuntimeError, ValueError) as error:
+        raise NmtkitError(
+            f"{who}: the processes of this training did not find each other at {place} ({str(error).splitlines()[0]}); "
+            f"{remedy}"
+        ) from error
+    finally:
+        timer.cancel()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
 class ProcessGroup(Group):
     """Several processes, on one machine or more, joined by torch.distributed: by gloo, and by NCCL for GPUs.
 
@@ -119,7 +159,6 @@ class ProcessGroup(Group):
 
     def __init__(self, membership: Membership, device: torch.device, *, timeout: float) -> None:
         self.rank, self.ranks = membership.rank, membership.ranks
-        place = f"{membership.address}:{membership.port}"
         # torchrun may itself keep the store by which processes find each other, over restarts of them too.
         hosts = self.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
         start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
@@ -130,7 +169,7 @@ class ProcessGroup(Group):
         if membership.local_ranks < membership.ranks and "GLOO_SOCKET_IFNAME" not in os.environ:
             found = interface_towards(membership.address, membership.port)
             os.environ |= {} if found is None else {"GLOO_SOCKET_IFNAME": found}
-        try:
+        with _joining(membership):
             store = TCPStore(membership.address, membership.port, self.ranks, hosts, JOINING)
             dist.init_process_group(
                 backend, store=PrefixStore(f"group {start}", store), rank=self.rank, world_size=self.ranks,
@@ -142,12 +181,6 @@ class ProcessGroup(Group):
             self.watchdog = Watchdog(beats, self.rank, self.ranks, timeout, exchanges=_counter(device))
             self.watchdog.introduce()
             dist.monitored_barrier(timeout=JOINING)
-        except (RuntimeError, ValueError) as error:
-            raise NmtkitError(
-                f"process {self.rank} of {self.ranks}: the processes of this training did not find each other at "
-                f"{place} ({str(error).splitlines()[0]}); see that all of them are started, and that this address and "
-                "port can be reached from each machine"
-            ) from error
         self._device = device
         self._store = store  # which lives as long as rank 0 does
         self.watchdog.start()
