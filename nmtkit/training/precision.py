@@ -32,7 +32,7 @@ def choose(wanted: Literal["auto"] | Precision, device: torch.device) -> Precisi
         if torch.cuda.is_bf16_supported(including_emulation=False):
             return "bf16"
         return "fp16" if torch.cuda.get_device_capability(device) >= (7, 0) else "fp32"
-    return "bf16" if device.type == "cpu" and _computes_bf16() else "fp32"
+    return "bf16" if device.type == "cpu" and _cpu_computes_bf16() else "fp32"
 
 
 def unfit(precision: Precision, device: torch.device) -> str:
@@ -40,7 +40,7 @@ def unfit(precision: Precision, device: torch.device) -> str:
 
     Measured on two cores of an AMD EPYC with AVX2 alone: 1 billion operations a second in bf16, 131 billion in fp32.
     """
-    if precision != "bf16" or device.type != "cpu" or _instructions().isdisjoint({"avx", "avx2"}) or _computes_bf16():
+    if precision != "bf16" or device.type != "cpu" or _cpu_computes_bf16() or "avx" not in _instructions():
         return ""
     return (
         "precision bf16: this processor has no instructions for it (AVX-512 BF16 or AMX), so training may take a "
@@ -87,7 +87,7 @@ class LossScale:
         self._calm.fill_(calm)
 
 
-def _computes_bf16() -> bool:
+def _cpu_computes_bf16() -> bool:
     return not _instructions().isdisjoint({"amx_bf16", "avx512_bf16"})
 
 

@@ -249,7 +249,7 @@ def test_options_that_go_with_a_plan_alone(prepared: Project, option: list[str])
 
 
 def test_processes_that_another_program_starts_are_counted(prepared: Project) -> None:
-    member = Membership(3, 16, 3, 8, "host", 29_500, "torchrun")
+    member = Membership(0, 16, 0, 8, "host", 29_500, "torchrun")
     with patch("nmtkit.training.membership.membership", return_value=member):
         assert planned(prepared)["processes"] == 16
 
