@@ -229,7 +229,7 @@ SCORING = [
     Row("trained", FILES, "hypotheses empty", holding(b"", "h"), ("h has 0 lines but r has 20",)),
     Row("trained", FILES, "both empty", holding(b"", "h", "r"), ("h and r are empty: no lines to score",)),
     Row("trained", FILES, "not UTF-8", holding(LATIN, "h", "r"),
-        ("h, line 1, byte 4: 0xe9 is not UTF-8; convert the file to UTF-8\n",)),
+        ("r, line 1, byte 4: 0xe9 is not UTF-8; convert the file to UTF-8\n",)),
     *of_file("trained", f"{FILES} --labels in", "in"),
     Row("trained", f"{FILES} --labels in", "labels longer", appended(b"one\n", "in"),
         ("in has 21 lines but r has 20; line n of the one belongs to line n of the other",)),
