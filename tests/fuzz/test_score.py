@@ -100,7 +100,7 @@ def parts_of(labels: bytes) -> dict[str, int]:
 def refusal(sides: dict[Path, bytes], labelled: dict[Path, bytes]) -> str:
     """Return what the first problem must be told as; empty where there is none."""
     (hypotheses, ours), (references, theirs) = ((path, oracle.count(side)) for path, side in sides.items())
-    problems = [first_problem(path, side) for path, side in sides.items()]
+    problems = [first_problem(path, sides[path]) for path in (references, hypotheses)]  # as they are read
     problems.append(f"{hypotheses} has {ours} lines but {references} has {theirs};" if ours != theirs else "")
     problems.append(f"{hypotheses} and {references} are empty" if not ours else "")
     for path, labels in labelled.items():
