@@ -70,10 +70,8 @@ class Translator(LineTranslator):
     @classmethod
     def open(cls, run: RunFolder, config: Config, device: torch.device, warn: Warn = lambda _: None) -> "Translator":
         """Open a run under these settings; `warn` is told of damaged checkpoints."""
-        weights = find_weights(run, config.translate.checkpoint, warn)
-        segmenters = load_segmenters(run)
-        check_tags({"translate.tag": config.translate.tag}, segmenters.source.tags)
-        translator = cls.of(load_model(config, weights, segmenters, device), segmenters, config, device)
+        weights, segmenters, model = _open(run, config, device, warn)
+        translator = cls.of(model, segmenters, config, device)
         translator.weights = weights
         translator.usual_pieces = usual_pieces(run)
         return translator
@@ -104,14 +102,11 @@ class Scorer(PairScorer):
     @classmethod
     def open(cls, run: RunFolder, config: Config, device: torch.device, warn: Warn = lambda _: None) -> "Scorer":
         """Open a run under these settings; `warn` is told of damaged checkpoints."""
-        weights = find_weights(run, config.translate.checkpoint, warn)
-        segmenters = load_segmenters(run)
-        check_tags({"translate.tag": config.translate.tag}, segmenters.source.tags)
+        weights, segmenters, model = _open(run, config, device, warn)
         languages = config.languages
         source, target = (
             CountingChain(config.prepare.normalizers, each) for each in (languages.source, languages.target)
         )
-        model = load_model(config, weights, segmenters, device)
         scorer = cls(model, segmenters, (source, target), config.translate, device)
         scorer.weights = weights
         return scorer
@@ -121,6 +116,16 @@ def _settings(run: RunFolder, translate: TranslateConfig | None) -> Config:
     """Return the settings of a run, those of translation replaced where others are given."""
     settings = load_run_config(run)
     return settings if translate is None else settings.model_copy(update={"translate": translate})
+
+
+def _open(
+    run: RunFolder, config: Config, device: torch.device, warn: Warn
+) -> tuple[Path, Segmenters, AutoregressiveModel]:
+    """Return the file of weights that these settings ask for, and what it was trained with."""
+    weights = find_weights(run, config.translate.checkpoint, warn)
+    segmenters = load_segmenters(run)
+    check_tags({"translate.tag": config.translate.tag}, segmenters.source.tags)
+    return weights, segmenters, load_model(config, weights, segmenters, device)
 
 
 def load_segmenters(run: RunFolder) -> Segmenters:

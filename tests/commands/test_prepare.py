@@ -325,7 +325,7 @@ CHANGE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("anew", [True, False])
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.full)])
 def test_interrupted_anywhere_equals_not_interrupted(
     tmp_path: Path, anew: bool, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

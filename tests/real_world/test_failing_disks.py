@@ -29,7 +29,7 @@ def steps_of(command: str, here: Scene, nmt: Nmt) -> int:
     return here.disk.steps
 
 
-@pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [17, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("stage", "command"), [("raw", "prepare"), ("prepared", CHANGED)], ids=["first", "again"])
 def test_the_disk_fills_up_at_any_step_of_a_preparation(
     stage: str, command: str, stride: int, scene: Callable[[str], Scene], nmt: Nmt
@@ -66,7 +66,7 @@ def test_the_disk_fills_up_at_any_step_of_a_preparation(
 TRAINING = "train --set train.checkpoints.every=2"
 
 
-@pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.full)])
 def test_the_disk_fills_up_at_any_step_of_a_training(
     stride: int, scene: Callable[[str], Scene], nmt: Nmt, trained: Project
 ) -> None:

@@ -181,7 +181,7 @@ def nearest(train, test):
         yield train[max(likeness, key=lambda place: (likeness[place], -place))].pair.target
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_looking_up_the_nearest_sentence_does_not_do(sample):
     hypotheses = list(nearest(sample.train, sample.test))
     score = sacrebleu.corpus_bleu(hypotheses, [[one.pair.target for one in sample.test]]).score

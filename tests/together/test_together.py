@@ -17,7 +17,7 @@ def scores(project: Project) -> list[tuple[int, float, float]]:
     return [(r["update"], r["perplexity"], r["score"]) for r in project.records("validation")]
 
 
-@pytest.fixture(scope="module", params=DROPOUT)
+@pytest.fixture(scope="module", params=[pytest.param("without dropout", marks=pytest.mark.full), "with dropout"])
 def dropout(request: pytest.FixtureRequest) -> str:
     return DROPOUT[request.param]
 
