@@ -165,6 +165,8 @@ def _remarks(said: dict[str, Any]) -> Iterator[str]:
             "Memory by formula. That of tensors was held against trainings on processors; what the CUDA context and "
             "PyTorch's allocator add was not measured. Layers that are compiled (train.compile) may keep less."
         )
+    elif said["recompute"]:
+        yield "Memory by formula; what is freed goes back to the system (train.recompute)."
     else:
         yield (
             "Memory by formula; the allocator's part is a mean, and up to twice as much. With MALLOC_MMAP_THRESHOLD_="

@@ -17,7 +17,7 @@ from nmtkit.training.checkpoints import Checkpoint, load_optimizer, load_weights
 from nmtkit.training.compiling import compile_layers
 from nmtkit.training.freezing import freeze
 from nmtkit.training.group import Group
-from nmtkit.training.memory import keep_freed_memory, limit_compiled_products
+from nmtkit.training.memory import keep_freed_memory, limit_compiled_products, return_freed_memory
 from nmtkit.training.parallel import Replicas, Whole
 from nmtkit.training.precision import Precision, choose, set_float32_products, unfit
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS
@@ -49,7 +49,10 @@ def assemble(
     A training keeps the precision that "auto" once chose for it. Says what there is no compiler for.
     """
     group = Group() if group is None else group
-    keep_freed_memory()
+    if config.train.recompute:
+        return_freed_memory()
+    else:
+        keep_freed_memory()
     limit_compiled_products()
     use_threads()
     kept = checkpoint is not None and config.train.precision == "auto"

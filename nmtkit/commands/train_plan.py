@@ -195,7 +195,7 @@ def allocator_of(way: Way, environ: Mapping[str, str]) -> Allocator:
     """Return how training will get memory for tensors."""
     if way.cuda:
         return "cuda"
-    return "mappings" if THRESHOLD in environ else "heap"
+    return "mappings" if way.recompute or THRESHOLD in environ else "heap"
 
 
 def _memory_to_json(memory: Memory, shape: Shape) -> dict[str, Any]:

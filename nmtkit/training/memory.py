@@ -1,4 +1,4 @@
-"""Memory: ask the C library to keep what training frees, and oneDNN to forget what no later update needs."""
+"""Memory: tell the C library what to do with what training frees, and oneDNN to forget what no later update needs."""
 
 import ctypes
 import os
@@ -13,8 +13,14 @@ COMPILED_LIMIT = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 COMPILED_KEPT = 64
 """More than the different products of a tensor, whose shapes come back from layer to layer."""
 
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD, M_MMAP_MAX = -1, -2, -3, -4
 """Names and numbers of glibc's malloc.h."""
+
+KEEPING = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: 64 * 2**20}
+"""No block is a mapping of its own, and the heap never shrinks."""
+
+RETURNING = {M_MMAP_MAX: 65_536, M_MMAP_THRESHOLD: 2**18}
+"""Each block of 256 KiB or more is a mapping."""
 
 
 def keep_freed_memory() -> bool:
@@ -25,14 +31,21 @@ def keep_freed_memory() -> bool:
     before takes a quarter of the time. The heap has holes, though, and may grow to twice what tensors fill. Other C
     libraries are left as they are, and glibc where the environment has `THRESHOLD`.
     """
+    return _tell_glibc(KEEPING)
+
+
+def return_freed_memory() -> bool:
+    """Have glibc hand large blocks back to the system when they are freed, where memory is what counts."""
+    return _tell_glibc(RETURNING)
+
+
+def _tell_glibc(settings: dict[int, int]) -> bool:
     if not sys.platform.startswith("linux") or THRESHOLD in os.environ:
         return False
     library = ctypes.CDLL(None)
     if not (hasattr(library, "gnu_get_libc_version") and hasattr(library, "mallopt")):
         return False
-    largest = 2**31 - 1
-    settings = ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, largest), (M_TOP_PAD, 64 * 2**20))
-    return all(library.mallopt(name, value) == 1 for name, value in settings)
+    return all(library.mallopt(name, value) == 1 for name, value in settings.items())
 
 
 def limit_compiled_products() -> None:

@@ -34,7 +34,7 @@ LOSS_PRODUCTS = 3
 
 Allocator = Literal["heap", "mappings", "cuda"]
 """How memory is got for tensors: from glibc's heap, as training on a CPU does (`training.memory`); by mappings of their
-own, which go back to the system; or from PyTorch's allocator for GPUs."""
+own, which go back to the system, as where layers are recomputed; or from PyTorch's allocator for GPUs."""
 
 SLACK: dict[Allocator, float] = {"heap": 0.5, "mappings": 0.02, "cuda": 0.10}
 """Which part of what comes and goes the allocator cannot use again, since tensors differ in size. The first two were

@@ -147,7 +147,8 @@ class TrainConfig(Section):
     recompute: bool = Field(
         False,
         description="Save memory: keep of each layer only its inputs and compute the rest again on the way back. "
-        "Results are the same to the bit; activations take half of the memory or less, updates a quarter more time.",
+        "Results are the same to the bit; activations take half of the memory or less, updates a quarter more time. "
+        "On a CPU freed memory then goes back to the system each time, which costs some time more.",
     )
     compile: Literal["auto", True, False] = Field(
         "auto",

@@ -7,27 +7,46 @@ import sys
 from unittest.mock import patch
 
 import pytest
+from toy.projects import Project
 
-from nmtkit.training.memory import COMPILED_KEPT, COMPILED_LIMIT, keep_freed_memory, limit_compiled_products
+from nmtkit.training.memory import (
+    COMPILED_KEPT,
+    COMPILED_LIMIT,
+    keep_freed_memory,
+    limit_compiled_products,
+    return_freed_memory,
+)
+
+BOTH = "keep_freed_memory", "return_freed_memory"
 
 PROGRAM = """
-import resource
-from nmtkit.training.memory import keep_freed_memory
-assert keep_freed_memory()
+import pathlib, resource, sys
+from nmtkit.training.memory import keep_freed_memory, return_freed_memory
+for word in sys.argv[1:]: assert {"keep": keep_freed_memory, "return": return_freed_memory}[word]()
 import numpy
-def touch(): numpy.ones(4_000_000)
-touch()
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(10): touch()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+def held(): return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+before = held()
+numpy.ones(4_000_000)
+print(held() - before)
 """
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
-def test_memory_is_faulted_in_once() -> None:
-    """Ten times 32 MB are 78,000 pages of 4 KiB where each is fetched anew."""
-    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
-    assert int(result.stdout) < 8_000
+@pytest.mark.parametrize(("words", "kept"), [("keep", True), ("return", False), ("return keep", True)])
+def test_what_was_freed_is_kept_or_given_back(words: str, kept: bool) -> None:
+    """32 MB of it."""
+    command = [sys.executable, "-c", PROGRAM, *words.split()]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (int(result.stdout) > 16_000_000) == kept
+
+
+@pytest.mark.parametrize(("recompute", "called"), [(False, "keep_freed_memory"), (True, "return_freed_memory")])
+def test_who_recomputes_to_save_memory_gives_it_back(fresh: Project, recompute: bool, called: str) -> None:
+    done = []
+    keep, give = (patch(f"nmtkit.commands.train_parts.{name}", lambda n=name: done.append(n)) for name in BOTH)
+    with keep, give:
+        fresh.train(f"train.recompute={str(recompute).lower()}")
+    assert set(done) == {called}
 
 
 def test_other_systems_are_left_alone() -> None:
@@ -35,6 +54,7 @@ def test_other_systems_are_left_alone() -> None:
         assert not keep_freed_memory()
     with patch("ctypes.CDLL", return_value=object()):
         assert not keep_freed_memory()
+        assert not return_freed_memory()
 
 
 SHAPES = """
