@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 
 import nmtkit
 from nmtkit.errors import AlreadySaid, NmtkitError, Terminated, raise_terminated
+from nmtkit.talk import say
 
 INTERRUPTED, TERMINATED, BROKEN_PIPE, INTERNAL = 130, 143, 141, 70
 
@@ -64,10 +65,10 @@ class Command(TyperCommand):
         except Exception as error:
             raise typer.Exit(report(error)) from None
         except Terminated:
-            typer.echo("nmtkit: terminated", err=True)
+            say("nmtkit: terminated")
             raise typer.Exit(TERMINATED) from None
         except KeyboardInterrupt:
-            typer.echo("nmtkit: interrupted", err=True)
+            say("nmtkit: interrupted")
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -97,7 +98,7 @@ def report(error: Exception) -> int:
         return error.exit_code
     if isinstance(error, NmtkitError):
         for line in str(error).split("\n"):
-            typer.echo(f"nmtkit: error: {line}", err=True)
+            say(f"nmtkit: error: {line}")
         return error.exit_code
     if isinstance(error, BrokenPipeError):
         # Who read the output went away, as `head` does; end as quietly as a program ended by SIGPIPE. Python would
@@ -107,17 +108,14 @@ def report(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno is not None:
         file = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         remedy = _REMEDIES.get(error.errno, "check the file system")
-        typer.echo(f"nmtkit: error: {file}{error.strerror}; {remedy}", err=True)
+        say(f"nmtkit: error: {file}{error.strerror}; {remedy}")
         return NmtkitError.exit_code
     if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
-        typer.echo(
+        say(
             "nmtkit: error: the memory is too small; lower train.batch.tokens_per_tensor, translate.batch_tokens, "
-            "translate.chunk_lines or the sizes of [model], or end other programs",
-            err=True,
+            "translate.chunk_lines or the sizes of [model], or end other programs"
         )
         return NmtkitError.exit_code
-    typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    typer.echo(
-        f"nmtkit: internal error: a bug in nmtkit {nmtkit.__version__}; please report it with the text above", err=True
-    )
+    say("".join(traceback.format_exception(error)).rstrip("\n"))
+    say(f"nmtkit: internal error: a bug in nmtkit {nmtkit.__version__}; please report it with the text above")
     return INTERNAL

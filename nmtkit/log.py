@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nmtkit.errors import naming
+from nmtkit.talk import Talk
 
 SECONDS_BETWEEN_LINES = 10.0
 """How often progress is written as a plain line where stderr is no terminal."""
@@ -30,7 +31,7 @@ class Log:
 
     def __init__(self, verbosity: Verbosity = "normal") -> None:
         self.verbosity = verbosity
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.console = Console(file=Talk(), highlight=False, soft_wrap=True)  # type: ignore[arg-type]
         self._file: TextIO | None = None
 
     @property

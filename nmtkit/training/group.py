@@ -6,7 +6,6 @@ Rank 0 leads: it alone writes files and talks.
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from torch import Tensor
 from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]  # where they are documented
 
 from nmtkit.errors import AlreadySaid, ConfigError, NmtkitError, Terminated
+from nmtkit.talk import say
 from nmtkit.training.interface import interface_towards
 from nmtkit.training.membership import Membership
 from nmtkit.training.signals import HANDLED
@@ -129,8 +129,8 @@ def _joining(membership: Membership) -> Iterator[None]:
     who = f"process {membership.rank} of {membership.ranks}"
     place = f"{membership.address}:{membership.port}"
     remedy = "see that all of them are started, and that this address and port can be reached from each machine"
-    waits = f"warning: {who}: waiting for the others at {place}, {JOINING.seconds // 60} minutes at most; {remedy}\n"
-    timer = threading.Timer(SECONDS_UNTIL_SAID, lambda: sys.stderr.write(waits))
+    waits = f"warning: {who}: waiting for the others at {place}, {JOINING.seconds // 60} minutes at most; {remedy}"
+    timer = threading.Timer(SECONDS_UNTIL_SAID, say, [waits])
     timer.daemon = True
     handlers: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():

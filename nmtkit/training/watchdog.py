@@ -8,13 +8,14 @@ that has begun fewer exchanges than the others which keeps them waiting.
 import json
 import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from torch.distributed.distributed_c10d import Store
+
+from nmtkit.talk import say
 
 SECONDS_BETWEEN = 1.0
 PROCESSES_A_SECOND = 64
@@ -61,8 +62,7 @@ class Beat(NamedTuple):
 
 def end_process(message: str) -> None:
     """Say why and end this process at once: its main thread waits for somebody who will not come."""
-    sys.stderr.write(f"nmtkit: error: {message}\n")
-    sys.stderr.flush()
+    say(f"nmtkit: error: {message}")
     os._exit(1)
 
 

@@ -1,5 +1,7 @@
 """The watchdog: who is silent, who hangs, who has ended and why."""
 
+import os
+import sys
 import threading
 import time
 
@@ -289,3 +291,15 @@ def test_the_leading_process_does_not_wait_for_the_dead(kennel, monkeypatch):
     kennel.dogs[2].introduce()
     kennel.start(0, 1)
     kennel.dogs[0].part("this")
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_process_ends_though_nobody_hears_why(closed, monkeypatch):
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    with os.fdopen(writing, "w") as unheard:
+        monkeypatch.setattr(sys, "stderr", None if closed else unheard)
+        watchdog.end_process("rank 1 has died")
+    assert ended == [1]
