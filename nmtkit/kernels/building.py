@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -38,15 +39,20 @@ def build() -> ctypes.CDLL:
     sources = [path.read_text("utf-8") for path in (SOURCE, *sorted(FOLDER.glob("*.h")))]
     key = hashlib.sha256("\0".join([*sources, *FLAGS, version, _processor()]).encode()).hexdigest()
     cache = _cache()
-    if cache is None:
-        with tempfile.TemporaryDirectory(prefix="nmtkit-") as folder:  # what is loaded stays, file or not
-            return _load(compiler, Path(folder) / f"kernels-{key[:16]}.so")
-    return _load(compiler, cache / f"kernels-{key[:16]}.so")
+    try:
+        if cache is None:
+            with tempfile.TemporaryDirectory(prefix="nmtkit-") as folder:  # what is loaded stays, file or not
+                return _load(compiler, Path(folder) / f"kernels-{key[:16]}.so")
+        return _load(compiler, cache / f"kernels-{key[:16]}.so")
+    except OSError as error:  # a full disk, or no folder for temporary files
+        raise NotBuilt(str(error)) from error
 
 
 def _load(compiler: str, library: Path) -> ctypes.CDLL:
-    if not library.exists():
-        _compile(compiler, library)
+    if library.exists():
+        with suppress(OSError):  # damaged: compiled anew
+            return ctypes.CDLL(str(library))
+    _compile(compiler, library)
     try:
         return ctypes.CDLL(str(library))
     except OSError as error:

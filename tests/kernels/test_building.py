@@ -70,3 +70,34 @@ def test_it_is_compiled_once_where_there_is_a_place_to_keep_it(
         pytest.skip(str(reason))
     build()
     assert len(calls) == (1 if home == "kept" else 2)
+
+
+@pytest.mark.slow
+def test_a_damaged_library_is_compiled_anew(tmp_path: Path) -> None:
+    try:
+        build()
+    except NotBuilt as reason:
+        pytest.skip(str(reason))
+    (library,) = (tmp_path / "cache/nmtkit").iterdir()
+    library.unlink()  # not cut short in place: it is in use
+    library.write_bytes(b"")
+    assert build().relu_forward_float32
+
+
+def test_no_place_for_temporary_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setenv("PATH", compiler(tmp_path / "bin", "exit 0") + ":/usr/bin:/bin")
+    monkeypatch.setattr(building.tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(NotBuilt, match="No such file or directory"):
+        build()
+
+
+def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv("PATH", compiler(tmp_path / "bin", "exit 0") + ":/usr/bin:/bin")
+    monkeypatch.setattr(building.tempfile, "mkstemp", full)
+    with pytest.raises(NotBuilt, match="No space left on device"):
+        build()
