@@ -34,14 +34,19 @@ class Work(NamedTuple, Generic[Task, Result]):
     settings: tuple[Any, ...]
 
 
+def cores() -> set[int]:
+    """Return the numbers of the cores that this process is bound to: of all, where it is bound to none."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
 def processors() -> int:
-    """Return the cores that this process may use: those it is bound to, and a container's share of their time."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many cores this process may use: those it is bound to, and a container's share of their time."""
+    count = len(cores())
     try:
         quota, period = CPU_QUOTA.read_text(encoding="ascii").split()
-        return min(cores, max(1, int(quota) // int(period)))
+        return min(count, max(1, int(quota) // int(period)))
     except (OSError, ValueError):
-        return cores
+        return count
 
 
 def in_order(work: Work[Task, Result], tasks: Iterable[Task], processes: int) -> Generator[Result]:
