@@ -15,13 +15,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from nmtkit.data.manifest import digest
 from nmtkit.errors import CheckpointError
 from nmtkit.run_folder import sync, write_text
 
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
-CHECKSUMS = "checksums"
-"""Where state.json has the checksum of each file of tensors beside it."""
+CHECKSUMS, CHECKSUM = "checksums", "checksum"
+"""Where state.json has the checksum of each file of tensors beside it, and its own."""
 
 SPARE_BYTES = 16 * 2**20
 """Room that must stay free on the disk beside a new checkpoint."""
@@ -62,7 +63,7 @@ def rewrite_state(folder: Path, changes: Mapping[str, Any]) -> None:
 
 
 def _to_text(state: Mapping[str, Any]) -> str:
-    return json.dumps(state, indent=2) + "\n"
+    return json.dumps({**state, CHECKSUM: digest(state)}, indent=2) + "\n"
 
 
 def checksum(tensors: Mapping[str, Tensor]) -> str:
@@ -134,9 +135,14 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def read_json(folder: Path) -> dict[str, Any]:
-    """Return what state.json of a checkpoint or average holds. Raises CheckpointError, naming the file."""
+    """Return what state.json of a checkpoint or average holds, but for its checksum.
+
+    Raises CheckpointError, naming the file, also where the checksum is of something else.
+    """
     try:
         content = json.loads((folder / STATE).read_bytes())
+        if isinstance(content, dict) and CHECKSUM in content and content.pop(CHECKSUM) != digest(content):
+            raise ValueError("it is not what was written")  # earlier versions wrote no checksum
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder / STATE}: missing or damaged ({error})") from error
     if not isinstance(content, dict):

@@ -10,7 +10,7 @@ from toy.projects import Project, same
 from kills.processes import Ended, Forked, run
 from nmtkit.training.card_files import lasting, read_card
 from nmtkit.training.checkpoints import checkpoint_folders, read_state
-from nmtkit.training.tensor_folder import OPTIMIZER, STATE, WEIGHTS
+from nmtkit.training.tensor_folder import OPTIMIZER, STATE, WEIGHTS, read_json
 
 SETTINGS = (
     "train.batch={tokens_per_update=800, tokens_per_tensor=200}",
@@ -99,7 +99,7 @@ def _files(project: Project) -> set[str]:
 
 
 def _state(folder: Path) -> Any:
-    content = json.loads((folder / STATE).read_bytes())
+    content = read_json(folder)
     state = content.get("state", {})
     for name in [name for name in state if name.endswith("seconds")]:
         del state[name]
