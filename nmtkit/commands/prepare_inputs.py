@@ -163,7 +163,7 @@ def describe(config: Config, inputs: Inputs) -> dict[str, str]:
         for key, named in text.named_files():
             file = inputs.content[named.path]
             name = named.path.name if named.name == str(named.path) else named.name
-            facts[f"corpus {text.name}, {key}"] = f"{name}, {file.bytes} bytes, sha256 {file.sha256}"
+            facts[f"corpus {text.name}, {key}"] = name + _fact(file)
     settings = {
         "languages": config.languages.model_dump(mode="json"),
         "prepare": config.prepare.model_dump(mode="json"),
@@ -179,6 +179,10 @@ def describe(config: Config, inputs: Inputs) -> dict[str, str]:
     return facts
 
 
+def _fact(file: InputFile) -> str:
+    return f", {file.bytes} bytes, sha256 {file.sha256}"
+
+
 def check_settings(config: Config, run: RunFolder, manifest: Manifest) -> None:
     """Raise DataError where a run was prepared with other settings than these, which are then named."""
     asked = _settings(describe(config, Inputs([], None, [], {})))
@@ -188,6 +192,16 @@ def check_settings(config: Config, run: RunFolder, manifest: Manifest) -> None:
             "\n".join([f"{run.data} was prepared with other settings:", *differences])
             + "\nrun `nmtkit prepare` for this run folder again, or set them back"
         )
+
+
+def check_content(text: ParallelText, run: RunFolder, manifest: Manifest) -> None:
+    """Raise DataError where a file of a text is not the one, by its content, that a run was prepared with."""
+    for key, file in text.named_files():
+        if not manifest.facts.get(f"corpus {text.name}, {key}", "").endswith(_fact(InputFile(*_content(file.path)))):
+            raise DataError(
+                f"{file.path}: is not the file that {run.data} was prepared with (corpus {text.name}, {key}); run "
+                "`nmtkit prepare` for this run folder again, or bring the file back"
+            )
 
 
 def _settings(facts: dict[str, str]) -> dict[str, str]:

@@ -159,11 +159,13 @@ def _start(given: Given, run: RunFolder, log: Log) -> Start | None:
 def _surroundings(given: Given) -> dict[str, str]:
     """Return what must be equal for all processes, beside the settings."""
     found = {f"version of {name}": version for name, version in versions().items()}
-    return {**found, "prepared data": given.data.fingerprint, "kind of device": given.device.type}
+    data = {"prepared data": given.data.fingerprint, "development set": given.data.dev_fingerprint}
+    return {**found, **data, "kind of device": given.device.type}
 
 
 def _open(config: Config, base: Path, run: RunFolder, device: torch.device) -> Given:
-    data, segmenters = open_data(config, base, run), load_segmenters(run)
+    segmenters = load_segmenters(run)
+    data = open_data(config, base, run, (segmenters.source.size, segmenters.target.size))
     check_tags(config.tags, segmenters.source.tags)
     translating = data.dev is not None and config.train.validation.translate
     metric = config.score.metrics[0].build(config.languages.target) if translating else None
@@ -216,7 +218,11 @@ def _train(given: Given, run: RunFolder, start: Start, log: Log, group: Group) -
     model, learner, precision, kernels = parts
     source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
     initial = checkpoint.origin.initial if checkpoint else start.initial.origin if start.initial else {}
-    origin = Origin(precision, source, target, given.data.fingerprint, versions(), initial)
+    dev = given.data.dev_fingerprint
+    origin = Origin(precision, source, target, given.data.fingerprint, versions(), dev, initial)
+    if checkpoint and state.best is not None and checkpoint.origin.dev not in ("", dev):
+        log.info("corpus.dev: other pairs than before, so earlier scores do not compare, and the best is sought anew")
+        state.forget_scores()
     if group.leads:
         write_text(run.config, dump(config))
     for line in summary(config, given.data.batches, given.segmenters, model):

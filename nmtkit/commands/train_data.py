@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmtkit.commands.batches import corpus_sizes, open_batches
-from nmtkit.commands.prepare_inputs import check_settings
+from nmtkit.commands.prepare_inputs import check_content, check_settings
 from nmtkit.config import Config
 from nmtkit.corpus.reader import PairCounts, check_files, locate
 from nmtkit.data.epochs import Batches
@@ -23,21 +23,26 @@ class TrainingData(NamedTuple):
     fingerprint: str
     """Of the packed pairs: their clean text, the vocabulary and the longest pair allowed."""
     dev: DevSet | None
+    dev_fingerprint: str
+    """Of the development pairs; empty where there are none."""
 
 
-def open_data(config: Config, base: Path, run: RunFolder) -> TrainingData:
-    """Open the prepared data of a run.
+def open_data(config: Config, base: Path, run: RunFolder, sizes: tuple[int, int]) -> TrainingData:
+    """Open the prepared data of a run, whose vocabularies have these sizes.
 
-    Raises DataError where it was not prepared, or with other settings than these, which are then named.
+    Raises DataError where it was not prepared, or with other settings than these or another development set, which are
+    then named.
     """
     manifest = prepared(run)
     check_settings(config, run, manifest)
-    pairs = PairStore.open(run.data, "train")
+    pairs = PairStore.open(run.data, "train", sizes)
     batches = open_batches(config, pairs, corpus_sizes(manifest.stages))
-    return TrainingData(pairs, batches, manifest.stages["train"].digest, _dev_set(config, base, run, manifest))
+    dev = _dev_set(config, base, run, manifest, sizes)
+    fingerprint = "" if dev is None else manifest.stages["dev"].digest
+    return TrainingData(pairs, batches, manifest.stages["train"].digest, dev, fingerprint)
 
 
-def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest) -> DevSet | None:
+def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest, sizes: tuple[int, int]) -> DevSet | None:
     """Return the development set, its raw lines read as `score` reads them."""
     if config.corpus.dev is None:
         return None
@@ -46,6 +51,7 @@ def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest) -> 
     text = locate(base, config.corpus, config.corpus.dev, config.languages)
     check_files([text])
     text.count_pairs()
+    check_content(text, run, manifest)
     lines = list(text.pairs(PairCounts()))
     sources, references = [pair.source for pair in lines], [pair.target for pair in lines]
-    return DevSet(PairStore.open(run.data, "dev"), sources, references, config.corpus.dev.tag)
+    return DevSet(PairStore.open(run.data, "dev", sizes), sources, references, config.corpus.dev.tag)

@@ -115,7 +115,7 @@ def make_batch(
 ) -> Batch:
     """Return the pairs of the store with these positions as a batch, in this order; resegmented for an epoch.
 
-    Source and target are padded to `positions` where they are shorter.
+    Source and target are padded to `positions` where they are shorter. Raises DataError where the store is damaged.
     """
     places = [int(pair) for pair in pairs]
     source: Sequence[Ids] = [store.source[place] for place in places]
@@ -123,7 +123,11 @@ def make_batch(
     if resegment is not None:
         source = source if resegment.source is None else resegment.source(source, places, epoch)
         target = target if resegment.target is None else resegment.target(target, places, epoch)
-    return Batch(collate(source, positions[0]), collate(target, positions[1]))
+    batch = Batch(collate(source, positions[0]), collate(target, positions[1]))
+    for sentences, padded in ((store.source, batch.source), (store.target, batch.target)):
+        lowest, highest = padded.ids.aminmax()
+        sentences.check(int(lowest), int(highest))
+    return batch
 
 
 def cost_of(batches: Sequence[Batch]) -> PlanSummary:

@@ -12,6 +12,7 @@ Ids carry no begin or end mark. The same sentences make the same bytes. All proc
 share one copy of it in memory, and only of what they read.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ SIDES = ("source", "target")
 LINES = "train.lines.bin"
 """The file that says which line of its corpus each training pair was: uint32, from 1."""
 REMEDY = "run `nmtkit prepare` for this run folder again"
+ANEW = f"delete what is damaged, and {REMEDY}"
+"""What to do where a file is as long as it was: then prepare takes it for what it made."""
 
 
 class Sentences:
@@ -44,14 +47,16 @@ class Sentences:
         ids: NDArray[Any],
         offsets: NDArray[np.int64],
         lengths: NDArray[np.int32],
-        name: str = "sentences in memory",
+        names: Sequence[Path] = (Path("ids in memory"), Path("offsets in memory")),
+        pieces: int = 0,
     ) -> None:
-        self._ids, self._offsets, self._name = ids, offsets, name
+        """`names`: the files; `pieces`: of the vocabulary, 0 where that is not known."""
+        self._ids, self._offsets, self._names, self._pieces = ids, offsets, names, pieces
         self.lengths = lengths
         """Ids of each sentence."""
 
     @classmethod
-    def open(cls, prefix: Path) -> "Sentences":
+    def open(cls, prefix: Path, pieces: int = 0) -> "Sentences":
         """Open the files of a side. Raises DataError where one is missing or damaged."""
         names = side_files(prefix)
         ids, offsets, lengths = (
@@ -59,8 +64,8 @@ class Sentences:
         )
         ends = len(offsets) == len(lengths) + 1 and offsets[0] == 0 and offsets[-1] == len(ids)
         if not ends or lengths.min(initial=0) < 0 or lengths.sum(dtype=np.int64) != len(ids):
-            raise DataError(f"{', '.join(map(str, names))} do not belong together or are damaged; {REMEDY}")
-        return cls(ids, offsets, lengths, str(names[1]))
+            raise DataError(f"{', '.join(map(str, names))} do not belong together or are damaged; {ANEW}")
+        return cls(ids, offsets, lengths, names, pieces)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -72,8 +77,14 @@ class Sentences:
         place %= len(self)
         begin, length = self._offsets[place], self.lengths[place]
         if self._offsets[place + 1] - begin != length or begin < 0:
-            raise DataError(f"{self._name} is damaged at sentence {place + 1}; {REMEDY}")
+            raise DataError(f"{self._names[1]} is damaged at sentence {place + 1}; {ANEW}")
         return self._ids[begin : begin + length].astype(np.int64)
+
+    def check(self, lowest: int, highest: int) -> None:
+        """Raise DataError where ids between these, which were read here, are not all of the vocabulary."""
+        wrong = [id_ for id_ in (lowest, highest) if not 0 <= id_ < (self._pieces or math.inf)]
+        if wrong:
+            raise DataError(f"{self._names[0]} is damaged: it holds {wrong[0]}, no id of {self._pieces} pieces; {ANEW}")
 
 
 @dataclass(frozen=True)
@@ -84,9 +95,13 @@ class PairStore:
     target: Sentences
 
     @classmethod
-    def open(cls, folder: Path, split: str) -> "PairStore":
-        """Open a split ("train", "dev") of a run's data folder. Raises DataError where it is missing or damaged."""
-        source, target = (Sentences.open(folder / f"{split}.{side}") for side in SIDES)
+    def open(cls, folder: Path, split: str, sizes: tuple[int, int] = (0, 0)) -> "PairStore":
+        """Open a split ("train", "dev") of a run's data folder. Raises DataError where it is missing or damaged.
+
+        With the sizes of the vocabularies, `make_batch` sees that all ids are theirs.
+        """
+        prefixes = [folder / f"{split}.{side}" for side in SIDES]
+        source, target = (Sentences.open(prefix, size) for prefix, size in zip(prefixes, sizes, strict=True))
         if len(source) != len(target):
             raise DataError(f"{folder}: {split} has {len(source)} source but {len(target)} target sentences; {REMEDY}")
         return cls(source, target)
@@ -201,7 +216,7 @@ def _map(path: Path, content: str, types: Sequence[str]) -> NDArray[Any]:
         raise DataError(f"{path} cannot be read ({error.strerror}); {REMEDY}") from None
     found = [type_ for type_ in types if header == _header(content, type_)]
     if not found:
-        raise DataError(f"{path} is damaged or not written by this version of nmtkit; {REMEDY}")
+        raise DataError(f"{path} is damaged or not written by this version of nmtkit; {ANEW}")
     dtype = np.dtype(found[0]).newbyteorder("<")
     if size % dtype.itemsize:
         raise DataError(f"{path} is cut short; {REMEDY}")

@@ -241,19 +241,15 @@ def prune(folder: Path, config: CheckpointConfig, update: int, *, ended: bool = 
 def best_first(checkpoints: list[Checkpoint]) -> list[Checkpoint]:
     """Return the checkpoints with a score, best first; of equals the earlier.
 
-    Scores measured in another way than the last one are left out: they compare with nothing.
+    Scores measured in another way than the last one, or on other pairs, are left out: they compare with nothing.
     """
     scored = [(c, c.state.current_score) for c in checkpoints if c.state.current_score is not None]
     if not scored:
         return []
-    last = scored[-1][1]
+    newest, last = scored[-1]
     sign = -1 if last.higher_is_better else 1
-    return [
-        c
-        for c, _ in sorted(
-            (s for s in scored if comparable(s[1], last)), key=lambda s: (sign * s[1].value, s[0].update)
-        )
-    ]
+    alike = [s for s in scored if comparable(s[1], last) and s[0].origin.dev in ("", newest.origin.dev)]
+    return [c for c, _ in sorted(alike, key=lambda s: (sign * s[1].value, s[0].update))]
 
 
 def check_vocabularies(weights: Path, source: str, target: str) -> None:

@@ -97,6 +97,10 @@ class TrainingState:
         self.validations_without_gain += counts
         return False
 
+    def forget_scores(self) -> None:
+        """Begin a new ranking, as where scores will be measured on other pairs."""
+        self.best, self.best_update, self.validations_without_gain = None, 0, 0
+
     def become(self, other: "TrainingState") -> None:
         """Take over all that another state holds."""
         vars(self).update(vars(other))
@@ -135,6 +139,8 @@ class Origin:
     data: str
     """Fingerprint of the packed training pairs."""
     versions: dict[str, str] = field(default_factory=dict)
+    dev: str = ""
+    """Fingerprint of the development pairs that its score was measured on; empty: none, or not known."""
     initial: dict[str, str] = field(default_factory=dict)
     """The weights that it began with: run, checkpoint, update and the SHA-256 of their file; empty: drawn ones."""
 

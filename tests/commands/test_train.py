@@ -19,15 +19,19 @@ from nmtkit.commands.train_summary import parameters_by_part
 from nmtkit.config import load
 from nmtkit.corpus.lines import read_lines
 from nmtkit.data.manifest import load_manifest
+from nmtkit.data.store import HEADER_BYTES
 from nmtkit.errors import CheckpointError, ConfigError, DataError
 from nmtkit.log import Log, duration
+from nmtkit.metrics.base import Score
 from nmtkit.models.transformer.settings import TransformerConfig
 from nmtkit.run_lock import RunLock
 from nmtkit.training.checkpoints import read_state
+from nmtkit.training.choice import find_weights
 from nmtkit.training.signals import Interrupted
 from nmtkit.training.stopping import seconds_needed
+from nmtkit.training.tensor_folder import read_json, rewrite_state
 from nmtkit.training.trainer import Trainer
-from nmtkit.training.validation import Validator
+from nmtkit.training.validation import Validation, Validator
 from nmtkit.translation.settings import TranslateConfig
 
 
@@ -328,8 +332,8 @@ def test_another_precision_is_taken_from_there_on(finished: Project) -> None:
 def test_a_precision_that_the_machine_does_not_compute_is_refused(fresh: Project) -> None:
     """As where a training that chose fp16 for itself moves from a GPU to a CPU."""
     fresh.train("train.stop.updates=4", "train.precision=auto")
-    file = fresh.run.checkpoints / "00000004" / "state.json"
-    file.write_text(re.sub(r'"precision": "\w+"', '"precision": "fp16"', file.read_text()))
+    folder = fresh.run.checkpoints / "00000004"
+    rewrite_state(folder, {"origin": {**read_json(folder)["origin"], "precision": "fp16"}})
     with pytest.raises(ConfigError, match=r'train\.precision = "fp16" is for a GPU, but this trains on cpu'):
         fresh.train("train.stop.updates=6", "train.precision=auto")
     fresh.train("train.stop.updates=6", "train.precision=fp32")
@@ -373,9 +377,58 @@ def test_another_corpus_under_the_same_run_is_refused(finished: Project) -> None
         finished.train("train.stop.updates=12")
 
 
+def exchange_dev(project: Project) -> None:
+    """Let the development set have the text of the test set."""
+    for side in ("en", "de"):
+        (project.folder / f"dev.{side}").write_bytes((project.folder / f"test.{side}").read_bytes())
+
+
+def test_another_development_set_is_refused_until_it_is_prepared(fresh: Project) -> None:
+    """Perplexity is that of prepared pairs, BLEU that of the text itself."""
+    other = ("corpus.dev.source=test.en", "corpus.dev.target=test.de")
+    with pytest.raises(
+        DataError, match=r"test\.en: is not the file that .*data was prepared with \(corpus dev, source"
+    ):
+        fresh.train(*other)
+    exchange_dev(fresh)
+    with pytest.raises(DataError, match=r"dev\.en: is not the file .*; run `nmtkit prepare` .*or bring the file back$"):
+        fresh.train()
+
+
+def test_scores_of_another_development_set_do_not_compare(finished: Project) -> None:
+    assert read_state(finished.run.checkpoints / "00000008").state.best_update == 8
+    exchange_dev(finished)
+    prepare(finished.config(), finished.folder, finished.run, Log("quiet"))
+    signature = read_state(finished.run.checkpoints / "00000008").state.best.signature
+    low = Validation(1.0, Score("BLEU", 1e-6, signature, higher_is_better=True), translated=True)
+    with patch.object(Validator, "judge", lambda *_: low):
+        finished.train("train.stop.updates=12")
+    assert "corpus.dev: other pairs than before" in finished.run.log.read_text()
+    assert read_state(finished.run.checkpoints / "00000012").state.best_update == 12
+    assert find_weights(finished.run, "best").parent.name == "00000012"
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_ids_beyond_the_vocabulary_are_damage_that_can_be_made_good(fresh: Project, split: str) -> None:
+    file = fresh.run.data / f"{split}.source.ids.bin"
+    written = file.read_bytes()
+    file.unlink()  # a new file: the old one may still be mapped
+    file.write_bytes(written[:HEADER_BYTES] + b"\xff\xff" + written[HEADER_BYTES + 2 :])
+    says = (
+        rf"{split}\.source\.ids\.bin is damaged: it holds 65535, no id of \d+ pieces; delete what is damaged, and run "
+    )
+    with pytest.raises(DataError, match=says):
+        fresh.train()
+    file.unlink()
+    prepare(fresh.config(), fresh.folder, fresh.run, Log("quiet"))
+    assert file.read_bytes() == written
+    fresh.train("train.stop.updates=2")
+
+
 def test_another_vocabulary_under_the_same_run_is_refused(finished: Project) -> None:
-    file = finished.run.checkpoints / "00000008" / "state.json"
-    file.write_text(file.read_text().replace('"source_vocabulary": "', '"source_vocabulary": "0'))
+    folder = finished.run.checkpoints / "00000008"
+    origin = read_json(folder)["origin"]
+    rewrite_state(folder, {"origin": {**origin, "source_vocabulary": f"0{origin['source_vocabulary']}"}})
     with pytest.raises(
         CheckpointError, match=r"trained with the source vocabulary 0.*source\.model it was trained with"
     ):

@@ -55,7 +55,7 @@ def test_a_manifest(tier: str, fresh: Project) -> None:
         found = load_manifest(file)
         assert found in (whole, Manifest())
         try:
-            data = open_data(config, fresh.folder, fresh.run)
+            data = open_data(config, fresh.folder, fresh.run, (0, 0))
         except NmtkitError as error:
             check_message(error, fresh.run.data, "run `nmtkit prepare`")
             assert found != whole

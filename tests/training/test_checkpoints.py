@@ -39,7 +39,16 @@ from nmtkit.training.optimizers import AdamConfig
 from nmtkit.training.parallel import Whole, own_tensors
 from nmtkit.training.settings import CheckpointConfig
 from nmtkit.training.state import TrainingState
-from nmtkit.training.tensor_folder import OPTIMIZER, STATE, WEIGHTS, checksum, read_tensors, remove_leftovers
+from nmtkit.training.tensor_folder import (
+    OPTIMIZER,
+    STATE,
+    WEIGHTS,
+    checksum,
+    read_json,
+    read_tensors,
+    remove_leftovers,
+    rewrite_state,
+)
 
 
 class Bench:
@@ -176,6 +185,20 @@ def test_one_bit_that_flipped_is_noticed_wherever_it_is(bench: Bench, name: str)
     assert newest_resumable(bench.run.checkpoints, pytest.fail).update == 2
 
 
+def test_a_figure_of_the_state_that_changed_is_noticed(bench: Bench) -> None:
+    """It is as good JSON as before."""
+    for update in (1, 2):
+        bench.save(update)
+    file = bench.run.checkpoints / "00000002" / STATE
+    written = file.read_text()
+    for old, new in (('"skipped": 0', '"skipped": 1'), ('"returns": 0', '"returns": 2'), ('"regular": true', "")):
+        file.write_text(written.replace(old, new or '"regular": false'))
+        assert file.read_text() != written
+        warnings: list[str] = []
+        assert newest_resumable(bench.run.checkpoints, warnings.append).update == 1
+        assert f"00000002/{STATE}: missing or damaged (it is not what was written); trying" in warnings[0]
+
+
 def zeros(folder: Path) -> None:
     """Lose a stretch of the weights, as a disk does that never wrote it."""
     content = (folder / WEIGHTS).read_bytes()
@@ -258,7 +281,7 @@ def test_weights_without_a_checksum_are_read(bench: Bench, tmp_path: Path) -> No
     file = shutil.copy(folder / WEIGHTS, tmp_path / WEIGHTS)
     assert read_tensors(Path(file)).keys() == own_tensors(bench.model).keys()
     content = json.loads((folder / STATE).read_text())
-    del content["checksums"]
+    del content["checksums"], content["checksum"]
     (folder / STATE).write_text(json.dumps(content))
     assert newest_resumable(bench.run.checkpoints, pytest.fail) is not None
 
@@ -574,10 +597,10 @@ def test_weights_of_unknown_origin_are_named(bench: Bench) -> None:
 
 
 def test_a_precision_that_no_training_has_is_damage(bench: Bench) -> None:
-    file = bench.save(1) / STATE
-    file.write_text(file.read_text().replace('"fp32"', '"fp12"'))
+    folder = bench.save(1)
+    rewrite_state(folder, {"origin": {**read_json(folder)["origin"], "precision": "fp12"}})
     with pytest.raises(CheckpointError, match=r"state.json: damaged \(ValueError\(.*precision = 'fp12'"):
-        read_state(file.parent)
+        read_state(folder)
 
 
 def test_damaged_checkpoints_are_never_found(bench: Bench) -> None:
@@ -606,8 +629,8 @@ def test_what_cannot_be_found_is_explained(bench: Bench) -> None:
 def test_scores_of_another_measure_choose_no_best(bench: Bench) -> None:
     bench.save(1, 90.0)
     bench.save(2, 20.0)
-    file = bench.run.checkpoints / "00000001" / STATE
-    content = json.loads(file.read_text())
+    folder = bench.run.checkpoints / "00000001"
+    content = read_json(folder)
     content["state"]["score"]["signature"] = "other"
-    file.write_text(json.dumps(content))
+    rewrite_state(folder, content)
     assert find_weights(bench.run, "best").parent.name == "00000002"
