@@ -114,7 +114,7 @@ class Meter:
         self._task: TaskID | None = None
         if log.live:
             self._bar = Bar(
-                SpinnerColumn(),
+                SpinnerColumn("dots" if log.console.encoding.startswith("utf") else "line"),
                 TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),
                 TextColumn("{task.fields[count]}"),

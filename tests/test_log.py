@@ -102,6 +102,18 @@ def test_a_terminal_shows_a_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert not log.live
 
 
+def test_a_terminal_of_another_encoding_gets_what_it_can_show() -> None:
+    """What is spelled out takes more columns than were counted, and the bar would go on in the next line."""
+    written = io.BytesIO()
+    terminal = io.TextIOWrapper(written, encoding="ascii", errors="backslashreplace", write_through=True)
+    log = Log()
+    log.console = Console(file=terminal, force_terminal=True, width=60)
+    with log.progress("training", 10, "updates") as meter:
+        meter.advance(3)
+    assert b"3/10" in written.getvalue()
+    assert b"\\u" not in written.getvalue()
+
+
 def test_metrics_are_json_lines_that_are_there_at_once(tmp_path: Path) -> None:
     path = tmp_path / "run" / "metrics.jsonl"
     for update in (1, 2):
