@@ -20,7 +20,7 @@ from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined
 
 from nmtkit.errors import AlreadySaid, ConfigError, NmtkitError, Terminated
 from nmtkit.talk import say
-from nmtkit.training.interface import interface_towards
+from nmtkit.training.interface import await_listener, interface_towards
 from nmtkit.training.membership import Membership
 from nmtkit.training.signals import HANDLED
 from nmtkit.training.watchdog import Watchdog
@@ -170,6 +170,8 @@ class ProcessGroup(Group):
             found = interface_towards(membership.address, membership.port)
             os.environ |= {} if found is None else {"GLOO_SOCKET_IFNAME": found}
         with _joining(membership):
+            if not hosts:
+                await_listener(membership.address, membership.port, JOINING.total_seconds())
             store = TCPStore(membership.address, membership.port, self.ranks, hosts, JOINING)
             dist.init_process_group(
                 backend, store=PrefixStore(f"group {start}", store), rank=self.rank, world_size=self.ranks,

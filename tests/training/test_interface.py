@@ -1,12 +1,13 @@
-"""The interface by which another machine is reached."""
+"""The interface by which another machine is reached, and waiting for the first one."""
 
 import socket
 import sys
+import threading
 
 import pytest
 
 from nmtkit.training import interface
-from nmtkit.training.interface import interface_towards
+from nmtkit.training.interface import await_listener, interface_towards
 
 
 class Probe:
@@ -76,3 +77,27 @@ def test_here():
     with socket.socket() as any_socket:
         assert interface._address_of(any_socket, "lo") == "127.0.0.1"
         assert interface._address_of(any_socket, "none") is None
+
+
+def test_a_listener_that_comes_late_is_waited_for() -> None:
+    with socket.socket() as late:
+        late.bind(("127.0.0.1", 0))
+        begun = threading.Event()
+
+        def listen() -> None:
+            begun.set()
+            late.listen()
+
+        timer = threading.Timer(0.3, listen)
+        timer.start()
+        await_listener("127.0.0.1", late.getsockname()[1], 60)
+        assert begun.is_set()
+        timer.join()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "no.such.machine.invalid"])
+def test_who_does_not_listen_in_time_is_given_up(address: str) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        with pytest.raises(RuntimeError, match=r"^nobody listens there: "):
+            await_listener(address, silent.getsockname()[1], 0.1)

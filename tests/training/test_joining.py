@@ -6,8 +6,12 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from nmtkit.commands.launched import environments
+from nmtkit.errors import NmtkitError
+from nmtkit.training import group
+from nmtkit.training.membership import Membership
 
 WAIT = """
 import signal, sys
@@ -41,3 +45,18 @@ def test_who_waits_for_others_says_so_and_ends_by_a_signal(number: signal.Signal
             assert process.wait(timeout=60) == -number
         finally:
             process.kill()
+
+
+def test_the_first_that_comes_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others ask torch for it once it is there, and not before."""
+    waited = []
+    monkeypatch.setattr(group, "await_listener", lambda *place: waited.append(place))
+    monkeypatch.setattr(group, "TCPStore", lambda *_: pytest.fail("nobody was waited for") if not waited else fail())
+
+    def fail() -> None:
+        raise RuntimeError("enough")
+
+    others = Membership(1, 2, 1, 2, "127.0.0.1", 29_999, "slurm")
+    with pytest.raises(NmtkitError, match=r"process 1 of 2: .* did not find each other at 127.0.0.1:29999 \(enough\)"):
+        group.ProcessGroup(others, torch.device("cpu"), timeout=60)
+    assert waited == [("127.0.0.1", 29_999, 600.0)]
