@@ -1,8 +1,8 @@
 """SGM: the test sets of WMT, documents of numbered segments, as NIST's evaluations wrote them.
 
 They are no XML and often not even well-formed, so only their own tags are looked for. A segment ends at its end tag, or
-where the next of these tags begins; anything else is text. Text is UTF-8; a file in which no byte beyond ASCII belongs
-to UTF-8 is taken for windows-1252, which holds Latin-1.
+where the next of these tags begins; anything else is text. Text is UTF-8, as everywhere: nothing in a file says what
+else it could be, and a wrong guess would change scores without a word.
 """
 
 import re
@@ -51,7 +51,7 @@ def read_segments(path: Path, name: str = "") -> list[Segment]:
         raise DataError(
             f"{name} is larger than an SGM file may be ({LARGEST >> 20} MiB); write its text one line a segment"
         )
-    segments = parse(_as_utf8(content))
+    segments = parse(content)
     if not segments:
         raise DataError(
             f"{name} holds no segment (<seg>); an SGM file has them, text with one sentence a line has no .sgm"
@@ -114,15 +114,3 @@ def _attribute(attributes: bytes, name: bytes) -> str:
         if found[1].lower() == name:
             return (found[2] or found[3] or found[4] or b"").decode("utf-8", "replace")
     return ""
-
-
-def _as_utf8(content: bytes) -> bytes:
-    """Return content in UTF-8, unless it is partly so: then its lines that are not are to be named, not guessed at."""
-    text = content.decode("utf-8", errors="surrogateescape")
-    beyond = [character for character in set(text) if character > "\x7f"]
-    if not beyond or any(not "\ud800" <= character <= "\udfff" for character in beyond):
-        return content
-    try:
-        return content.decode("windows-1252").encode()
-    except UnicodeDecodeError:
-        return content.decode("latin-1").encode()

@@ -55,19 +55,15 @@ def test_it_is_told_by_its_name(name: str) -> None:
     assert not is_sgm(Path("a.sgm") / f"{name}.txt")
 
 
-def test_latin_1_is_told_by_the_whole_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["größe", "plain"], ids=["beside UTF-8", "alone"])
+def test_what_is_not_utf_8_is_named_not_guessed_at(tmp_path: Path, before: str) -> None:
     path = tmp_path / "old.sgm"
-    path.write_bytes("<seg>größe</seg><seg>“caf\xe9”</seg>".encode("windows-1252"))
-    assert list(read_lines(path)) == ["größe", "“café”"]
-    path.write_bytes(b"<seg>caf\xe9 \x81</seg>")
-    assert list(read_lines(path)) == ["café \x81"]
-
-
-def test_one_bad_byte_in_utf_8_is_named_not_guessed_at(tmp_path: Path) -> None:
-    path = tmp_path / "new.sgm"
-    path.write_bytes("<seg>größe</seg>\n<seg>fine</seg><seg>caf".encode() + b"\xe9</seg>")
-    with pytest.raises(EncodingError, match=r"new.sgm, segment 3, byte 4: 0xe9 is not UTF-8"):
+    path.write_bytes(f"<seg>{before}</seg>\n<seg>fine</seg><seg>caf".encode() + b"\xe9</seg>")
+    with pytest.raises(
+        EncodingError, match=r"old.sgm, segment 3, byte 4: 0xe9 is not UTF-8; convert the file to UTF-8"
+    ):
         list(read_lines(path))
+    assert list(read_lines(path, invalid="mark")) == [before, "fine", None]
 
 
 def test_a_file_without_segments_is_told(tmp_path: Path) -> None:
