@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -36,6 +37,9 @@ _REMEDIES = {
 _NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"
 """How torch, which has no exception for it, says that the CPU's memory is too small."""
 
+_RAISED_BY_SIGNAL = re.compile(rf"\b({KeyboardInterrupt.__name__}|{Terminated.__name__}):\s*$")
+"""How pydantic's error ends if a signal comes while it builds a class: it makes an error of its own of every other."""
+
 
 class Command(TyperCommand):
     """A command whose failures become a message and an exit code, a traceback only where nmtkit is at fault."""
@@ -64,12 +68,8 @@ class Command(TyperCommand):
             return result
         except Exception as error:
             raise typer.Exit(report(error)) from None
-        except Terminated:
-            say("nmtkit: terminated")
-            raise typer.Exit(TERMINATED) from None
-        except KeyboardInterrupt:
-            say("nmtkit: interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt as error:
+            raise typer.Exit(_stopped(isinstance(error, Terminated))) from None
 
 
 @contextmanager
@@ -92,12 +92,16 @@ def _take_any_text(stdout: Any) -> None:
         stdout.reconfigure(encoding=None if stdout.isatty() else "utf-8", errors="backslashreplace")
 
 
+def _stopped(terminated: bool) -> int:
+    """Say on stderr that a signal ended the command and return the exit code."""
+    say(f"nmtkit: {'terminated' if terminated else 'interrupted'}")
+    return TERMINATED if terminated else INTERRUPTED
+
+
 def report(error: Exception) -> int:
     """Say on stderr what happened and return the exit code."""
-    if isinstance(error, AlreadySaid):
-        return error.exit_code
     if isinstance(error, NmtkitError):
-        for line in str(error).split("\n"):
+        for line in () if isinstance(error, AlreadySaid) else str(error).split("\n"):
             say(f"nmtkit: error: {line}")
         return error.exit_code
     if isinstance(error, BrokenPipeError):
@@ -116,6 +120,8 @@ def report(error: Exception) -> int:
             "translate.chunk_lines or the sizes of [model], or end other programs"
         )
         return NmtkitError.exit_code
+    if raised := _RAISED_BY_SIGNAL.search(str(error)):
+        return _stopped(raised[1] == Terminated.__name__)
     say("".join(traceback.format_exception(error)).rstrip("\n"))
     say(f"nmtkit: internal error: a bug in nmtkit {nmtkit.__version__}; please report it with the text above")
     return INTERNAL

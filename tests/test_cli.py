@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 import nmtkit
 from nmtkit.cli import app
 from nmtkit.commands.score_reading import Given
-from nmtkit.errors import CheckpointError, ConfigError, DataError
+from nmtkit.ending import report
+from nmtkit.errors import CheckpointError, ConfigError, DataError, Terminated
 
 LANGUAGES = '[languages]\nsource = "en"\ntarget = "de"\n'
 
@@ -361,6 +363,23 @@ def test_stdout_may_be_closed(tmp_path):
     done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
     assert done.returncode == 0
     assert done.stderr.startswith(b"Wrote ")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [(KeyboardInterrupt, 130, "nmtkit: interrupted\n"), (Terminated, 143, "nmtkit: terminated\n")],
+)
+def test_a_signal_that_pydantic_makes_an_error_of_is_still_a_signal(raised, code, said, capsys):
+    """As Ctrl-C does while the classes of settings are built, in the first second of a command."""
+
+    class Value:
+        def __repr__(self):
+            raise raised
+
+    with pytest.raises(SchemaError) as caught:
+        SchemaValidator(core_schema.literal_schema([Value()]))
+    assert report(caught.value) == code
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize(
