@@ -26,11 +26,11 @@ class Nmtkit:
         """Run a command of nmtkit; return what it wrote to stdout, where that is captured; else it goes to stderr.
 
         Signals that a training takes as a wish to stop are passed on, and its end is waited for. Raises RecipeError
-        with its exit code where it failed.
+        with its exit code where it failed, and with that of a signal which came when its work was done already.
         """
         sys.stderr.flush()
         command = [self._path(), *arguments]
-        with passing_on() as listening:
+        with passing_on() as (listening, told):
             process = subprocess.Popen(command, stdout=subprocess.PIPE if capture else sys.stderr)
             listening.append(process)
             out, _ = process.communicate()
@@ -39,6 +39,8 @@ class Nmtkit:
             raise RecipeError(
                 f"nmtkit {arguments[0]} ended with exit code {code} (see above); the same command goes on", code
             )
+        if told:
+            raise RecipeError(f"stopped after nmtkit {arguments[0]} was done; the same command goes on", 128 + told[0])
         return out.decode() if capture else ""
 
     def _path(self) -> str:
@@ -55,12 +57,17 @@ class Nmtkit:
 
 
 @contextmanager
-def passing_on() -> Iterator[list["subprocess.Popen[bytes]"]]:
-    """Pass signals on to the process in the list that is given; before there is one, they end this process."""
+def passing_on() -> Iterator[tuple[list["subprocess.Popen[bytes]"], list[int]]]:
+    """Pass signals on to the process in the first list; before there is one, they end this process.
+
+    The second list has those that came.
+    """
     listening: list[subprocess.Popen[bytes]] = []
+    told: list[int] = []
 
     def tell(number: int, frame: FrameType | None) -> None:
         del frame
+        told.append(number)
         if not listening:
             raise SystemExit(128 + number)
         # A terminal sends Ctrl-C to all of its processes itself.
@@ -69,7 +76,7 @@ def passing_on() -> Iterator[list["subprocess.Popen[bytes]"]]:
 
     usual = {number: signal.signal(number, tell) for number in _TOLD}
     try:
-        yield listening
+        yield listening, told
     finally:
         for number, handler in usual.items():
             signal.signal(number, handler)

@@ -185,9 +185,9 @@ class Made:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name first, so that it is there whole or as it was."""
+    """Write a file under another name first, always the same, so that it is there whole or as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.part")
     try:
         with temporary.open("wb") as file:
             file.write(content)

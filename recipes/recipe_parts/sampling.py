@@ -53,12 +53,16 @@ def _chosen(path: Path, lines: int, count: int) -> Iterator[bytes]:
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:
-    """Write lines under another name first, packed where the name says so."""
+    """Write lines under another name first, packed where the name says so: the same bytes for the same lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.part")
     try:
-        with gzip.open(temporary, "wb") if path.suffix == ".gz" else temporary.open("wb") as file:
-            file.writelines(lines)
+        with temporary.open("wb") as file:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                    packed.writelines(lines)
+            else:
+                file.writelines(lines)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

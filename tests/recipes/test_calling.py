@@ -1,6 +1,10 @@
 """Calling nmtkit: which one, and how its end becomes that of a recipe."""
 
+import os
 import re
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +58,21 @@ def test_the_end_of_a_command_is_passed_on(path, tmp_path, end, code):
     with pytest.raises(RecipeError, match=re.escape(f"nmtkit train ended with exit code {code}")) as caught:
         Nmtkit(tmp_path / "nothing")("train")
     assert caught.value.code == code
+
+
+def test_a_signal_ends_a_recipe_even_where_the_command_was_done_by_then(path, tmp_path):
+    held = tmp_path / "held"
+    program(path / "nmtkit", f"trap 'exit 0' TERM; touch {held}; while :; do sleep 0.02; done")
+
+    def strike():
+        while not held.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=strike).start()
+    with pytest.raises(RecipeError, match="stopped after nmtkit train was done; the same command goes on") as caught:
+        Nmtkit(tmp_path / "nothing")("train")
+    assert caught.value.code == 143
 
 
 def test_sizes_and_times_in_words():

@@ -1,6 +1,7 @@
 """Samples of parallel text: the same pairs each time, at even distances, never out of step."""
 
 import gzip
+import time
 from itertools import pairwise
 
 import pytest
@@ -54,6 +55,15 @@ def test_a_lost_or_changed_file_is_drawn_again(texts, tmp_path):
     (texts / "t" / "a.en").write_bytes(b"".join(b"changed%d\n" % number for number in range(100)))
     sample(PAIR, 10, texts, tmp_path / "sample")
     assert lines_of(tmp_path / "sample")[0][0].startswith(b"changed")
+
+
+def test_a_sample_drawn_again_has_the_same_bytes(texts, tmp_path, monkeypatch):
+    """Packed ones too: what was prepared of a sample would count as made of other text."""
+    sample(PAIR, 10, texts, tmp_path / "sample")
+    monkeypatch.setattr(time, "time", lambda: 1e9)
+    sample(PAIR, 10, texts, tmp_path / "again")
+    for name in ("a.en", "a.de.gz"):
+        assert (tmp_path / "sample" / "t" / name).read_bytes() == (tmp_path / "again" / "t" / name).read_bytes()
 
 
 def test_a_file_of_other_length_is_named_and_leaves_no_sample(texts, tmp_path):
