@@ -114,7 +114,7 @@ def _problems(material: Material, metrics: Sequence[Metric]) -> Iterator[str]:
     longest = max(len(line.split()) for text in (*systems, *references) for line in text.lines)
     if any(metric.patience is not None and longest > metric.patience for metric in metrics):
         yield (
-            f"a line has {longest:,} words, for which TER may take hours; leave it out with "
+            f"a line has {longest:,} words, for which TER may take minutes to hours; leave it out with "
             "--set \"score.metrics=[{kind='bleu'}, {kind='chrf'}]\", or put one sentence on a line"
         )
 

@@ -33,7 +33,7 @@ class Metric(ABC):
     name: str
     higher_is_better: bool = True
     patience: int | None = None
-    """Words of a line beyond which computing may take hours; None: never."""
+    """Words of a line beyond which computing may take minutes, then hours; None: never."""
     needs_sources: bool = False
     notice: str = ""
     """What a person should know who has this metric of this language; mostly nothing."""
