@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -105,7 +106,7 @@ def _check_room(folder: Path, files: Mapping[str, Mapping[str, Tensor]]) -> None
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise CheckpointError(
-            f"{folder}: a checkpoint needs {needed / 2**20:,.0f} MiB, but {free / 2**20:,.0f} MiB are free; "
+            f"{folder}: a checkpoint needs {math.ceil(needed / 2**20):,} MiB, but {free // 2**20:,} MiB are free; "
             "make room, or lower train.checkpoints.keep_last, and run the same command again"
         )
 

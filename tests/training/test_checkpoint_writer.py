@@ -203,7 +203,7 @@ def test_a_full_disk_is_told_to_whoever_looks_waits_or_writes_next(bench: Bench)
         with patch(FULL, return_value=SimpleNamespace(free=3 * 2**20)):
             bench.write()
             until(bench.writer.look)
-            with pytest.raises(CheckpointError, match=r"a checkpoint needs 16 MiB, but 3 MiB are free; make room"):
+            with pytest.raises(CheckpointError, match=r"a checkpoint needs 17 MiB, but 3 MiB are free; make room"):
                 ask()
         assert bench.updates() == [1]
     bench.write()

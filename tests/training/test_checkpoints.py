@@ -346,8 +346,8 @@ def test_a_kill_while_saving_leaves_no_half_checkpoint(bench: Bench) -> None:
 def test_a_full_disk_is_told_before_anything_is_written(bench: Bench) -> None:
     bench.save(1)
     with (
-        patch("shutil.disk_usage", return_value=SimpleNamespace(free=3 * 2**20)),
-        pytest.raises(CheckpointError, match=r"checkpoints: a checkpoint needs 16 MiB, but 3 MiB are free; make room"),
+        patch("shutil.disk_usage", return_value=SimpleNamespace(free=16 * 2**20)),
+        pytest.raises(CheckpointError, match=r"checkpoints: a checkpoint needs 17 MiB, but 16 MiB are free; make room"),
     ):
         bench.save(2)
     assert bench.updates() == [1]
