@@ -51,7 +51,7 @@ def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest, siz
     text = locate(base, config.corpus, config.corpus.dev, config.languages)
     check_files([text])
     text.count_pairs()
-    check_content(text, run, manifest)
     lines = list(text.pairs(PairCounts()))
+    check_content(text, run, manifest)
     sources, references = [pair.source for pair in lines], [pair.target for pair in lines]
     return DevSet(PairStore.open(run.data, "dev", sizes), sources, references, config.corpus.dev.tag)

@@ -18,6 +18,7 @@ from real_world.scene import (
     holding,
     missing,
     moved_away,
+    of_other_origin,
     together,
     whole,
 )
@@ -26,6 +27,7 @@ LATIN = b"caf\xe9 noir\n"
 SENTENCE = "give a file with one sentence a line"
 PARTED = "find where they part and repair the files"
 PREPARE = "run `nmtkit prepare` for this run folder again"
+ANEW = f"delete what is damaged, and {PREPARE}"
 FILES = "score --system h --reference r"
 TRANSLATE = "translate in -o out"
 TRAIN = "train --set train.stop.updates=1"
@@ -105,7 +107,7 @@ def of_data(command: str) -> list[Row]:
         ("manifest empty", holding(b"", "run/data/manifest.json"), unfinished),
         ("manifest halved", halved("run/data/manifest.json"), unfinished),
         ("ids missing", missing(ids), (f"{ids} does not exist; {PREPARE}",)),
-        ("ids empty", holding(b"", ids), (f"{ids} is damaged or not written by this version of nmtkit; {PREPARE}",)),
+        ("ids empty", holding(b"", ids), (f"{ids} is damaged or not written by this version of nmtkit; {ANEW}",)),
         ("ids halved", halved(ids), (f"{ids}", PREPARE)),
         ("ids unreadable", denied("train.source.ids.bin"), (f"{ids} cannot be read (Permission denied); ",)),
         ("offsets halved", halved(offsets), (f"{offsets}", PREPARE)),
@@ -196,7 +198,7 @@ TRAINING = [
          "train.seed: 1 in the run, now 2", "set them back, or train into another folder with --run"), then=ON),
     Row("prepared", f"{TRAIN} --set prepare.max_pieces=99", "data of other settings", whole,
         ("run/data was prepared with other settings:", "prepare.max_pieces: 64 -> 99", PREPARE), then=TRAIN),
-    Row("trained", ON, "other training pairs", changed(b'"data": "', b'"data": "0', *STATES),
+    Row("trained", ON, "other training pairs", of_other_origin("data", *BOTH),
         ("run/data: the training pairs are not those that run/checkpoints/00000008 was trained with; bring the corp",)),
     *of_config("prepared", TRAIN),
 ]  # fmt: skip

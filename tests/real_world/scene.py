@@ -10,6 +10,7 @@ from toy.projects import Project
 
 from nmtkit.data.manifest import load_manifest
 from nmtkit.run_folder import RunFolder
+from nmtkit.training.tensor_folder import read_json, rewrite_state
 
 Files = dict[str, bytes | None]
 """Content by name, seen from the project's folder; None for a folder."""
@@ -149,6 +150,16 @@ def changed(old: bytes, new: bytes, *names: str) -> Break:
     return lambda scene: [
         scene.path(name).write_bytes(scene.path(name).read_bytes().replace(old, new)) for name in names
     ]
+
+
+def of_other_origin(key: str, *checkpoints: str) -> Break:
+    """Let checkpoints say that they come from something else."""
+
+    def retell(scene: "Scene") -> None:
+        for folder in map(scene.path, checkpoints):
+            rewrite_state(folder, {"origin": {**read_json(folder)["origin"], key: "another"}})
+
+    return retell
 
 
 def moved_away(name: str) -> Break:
