@@ -1,5 +1,6 @@
 """The WMT14 recipes from the first to the last step, on small archives from faulty mirrors, struck and called again."""
 
+import hashlib
 import json
 import os
 import re
@@ -166,12 +167,15 @@ OF_TIME_AND_PLACE = (
     *("run.json", "run.html", "run.lock", "train.log", "metrics.jsonl", "learning_curve.png"),
 )
 """Files that tell when something was done, how long it took, or where."""
+LEFT_BY_A_KILL = ".tmp"
+"""The hidden file that a translation is written to, which nothing reads before it has its name."""
 
 
-def made(folder: Path) -> dict[str, bytes]:
-    """Return all that a run made: texts, sample, vocabulary, prepared data, weights, translations, table."""
-    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(OF_TIME_AND_PLACE)]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+def made(folder: Path) -> dict[str, str]:
+    """Return digests of all that a run made: texts, sample, vocabulary, prepared data, weights, translations, table."""
+    others = (*OF_TIME_AND_PLACE, LEFT_BY_A_KILL)
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(others)]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.mark.full
