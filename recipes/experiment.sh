@@ -105,18 +105,23 @@ translate_in_parts() {
     rm -r "$output.parts"
 }
 
-# prepare_and_train FOLDER: the corpora of the config lie in this folder.
-prepare_and_train() {
-    texts=$1
-    train_in "$run" "$config" --set "corpus.folder=$texts"
-}
-
-# translate NAME SOURCE: the translation of a test set.
-translate() { translate_in "$run" "$2" "$run/translations/$1.txt"; }
-
 # score [OPTION]...: the scores of all translations, which are those of the test sets of the config.
 score() {
     say "score"
     nmtkit score --config "$config" --run "$run" --set "corpus.folder=$texts" ${settings[@]+"${settings[@]}"} \
         --system "nmtkit=$run/translations/{set}.txt" "$@"
+}
+
+# train_and_score FOLDER SUFFIX NAME...: the four commands over the text in a folder, where the corpora of the config lie;
+# the source of each test set is FOLDER/NAMESUFFIX.
+train_and_score() {
+    local suffix=$2 name
+    texts=$1
+    shift 2
+    find_nmtkit
+    train_in "$run" "$config" --set "corpus.folder=$texts"
+    for name in "$@"; do
+        translate_in "$run" "$texts/$name$suffix" "$run/translations/$name.txt"
+    done
+    score | tee "$run/scores.txt"
 }

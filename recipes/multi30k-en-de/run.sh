@@ -15,9 +15,4 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ -z "${MULTI30K_RUN:-}" ] || set -- --run "$MULTI30K_RUN" "$@"    # an option that comes later wins
 read_options "$@"
 provide_files
-find_nmtkit
-prepare_and_train "$files"
-for name in test_2016_flickr test_2017_flickr test_2017_mscoco; do
-    translate "$name" "$files/$name.en.gz"
-done
-score | tee "$run/scores.txt"
+train_and_score "$files" .en.gz test_2016_flickr test_2017_flickr test_2017_mscoco

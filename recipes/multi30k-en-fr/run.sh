@@ -14,9 +14,4 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 read_options "$@"
 provide_files
-find_nmtkit
-prepare_and_train "$files"
-for name in test_2016_flickr test_2017_flickr test_2017_mscoco; do
-    translate "$name" "$files/$name.en.gz"
-done
-score | tee "$run/scores.txt"
+train_and_score "$files" .en.gz test_2016_flickr test_2017_flickr test_2017_mscoco

@@ -1,6 +1,5 @@
 """Training the cells of Table 3, several at once, until all are finished or somebody says stop."""
 
-import os
 import signal
 import subprocess
 import time
@@ -9,6 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NamedTuple
 
+from nmtkit.workers import cores
 from recipe_parts.saying import RecipeError, duration, say
 from recipe_parts.table3_cells import Base, Cell, start
 
@@ -57,8 +57,7 @@ def train(cells: Sequence[Cell], base: Base, *, at_once: int, inherited: tuple[i
 
 def _threads(at_once: int) -> int:
     """Return how many threads each of several trainings has: an equal part of the cores that there are for them."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // at_once)
+    return max(1, len(cores()) // at_once)
 
 
 def _succeeded(each: Running, count: str) -> bool:

@@ -23,10 +23,7 @@ for name in train dev test; do
     write_as "$run/text/$name.ja" unspaced "$files/$name.ja"
 done
 
-find_nmtkit
-prepare_and_train "$run/text"
-translate test "$run/text/test.en"
-score | tee "$run/scores.txt"
+train_and_score "$run/text" .en test
 
 # Words are what MeCab makes of the text; where it is installed (nmtkit[ja]), their BLEU too.
 if score --set "score.metrics=[{kind='bleu', tokenize='ja-mecab'}]" > "$run/words.txt" 2> "$run/words.log"; then

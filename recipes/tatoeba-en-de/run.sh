@@ -14,7 +14,4 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 read_options "$@"
 provide_files
-find_nmtkit
-prepare_and_train "$files"
-translate test "$files/test.en"
-score | tee "$run/scores.txt"
+train_and_score "$files" .en test
