@@ -219,8 +219,8 @@ def _train(given: Given, run: RunFolder, start: Start, log: Log, group: Group) -
     source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
     initial = checkpoint.origin.initial if checkpoint else start.initial.origin if start.initial else {}
     dev = given.data.dev_fingerprint
-    origin = Origin(precision, source, target, given.data.fingerprint, versions(), dev, initial)
-    if checkpoint and state.best is not None and checkpoint.origin.dev not in ("", dev):
+    origin = Origin(precision, source, target, given.data.fingerprint, dev, versions(), initial)
+    if checkpoint and state.best is not None and checkpoint.origin.dev != dev:
         log.info("corpus.dev: other pairs than before, so earlier scores do not compare, and the best is sought anew")
         state.forget_scores()
     if group.leads:

@@ -248,7 +248,7 @@ def best_first(checkpoints: list[Checkpoint]) -> list[Checkpoint]:
         return []
     newest, last = scored[-1]
     sign = -1 if last.higher_is_better else 1
-    alike = [s for s in scored if comparable(s[1], last) and s[0].origin.dev in ("", newest.origin.dev)]
+    alike = [s for s in scored if comparable(s[1], last) and s[0].origin.dev == newest.origin.dev]
     return [c for c, _ in sorted(alike, key=lambda s: (sign * s[1].value, s[0].update))]
 
 

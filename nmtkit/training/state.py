@@ -138,9 +138,9 @@ class Origin:
     """Fingerprints of the segmenters."""
     data: str
     """Fingerprint of the packed training pairs."""
+    dev: str
+    """Fingerprint of the development pairs that its score was measured on; empty: none."""
     versions: dict[str, str] = field(default_factory=dict)
-    dev: str = ""
-    """Fingerprint of the development pairs that its score was measured on; empty: none, or not known."""
     initial: dict[str, str] = field(default_factory=dict)
     """The weights that it began with: run, checkpoint, update and the SHA-256 of their file; empty: drawn ones."""
 

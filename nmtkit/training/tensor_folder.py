@@ -45,7 +45,7 @@ def write_folder(target: Path, files: Mapping[str, Mapping[str, Tensor]], state:
             dense = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
             save_file(dense, temporary / name)
             checksums[name] = checksum(dense)
-        (temporary / STATE).write_text(_to_text({**state, CHECKSUMS: checksums}), encoding="utf-8")
+        (temporary / STATE).write_text(sealed({**state, CHECKSUMS: checksums}), encoding="utf-8")
         for path in temporary.iterdir():
             sync(path)
         sync(temporary)
@@ -60,10 +60,11 @@ def write_folder(target: Path, files: Mapping[str, Mapping[str, Tensor]], state:
 
 def rewrite_state(folder: Path, changes: Mapping[str, Any]) -> None:
     """Replace what stands under some keys in the state.json of a folder; all else stays."""
-    write_text(folder / STATE, _to_text({**read_json(folder), **changes}))
+    write_text(folder / STATE, sealed({**read_json(folder), **changes}))
 
 
-def _to_text(state: Mapping[str, Any]) -> str:
+def sealed(state: Mapping[str, Any]) -> str:
+    """Return the text of a state.json: JSON with a checksum over the rest, by which `read_json` knows it."""
     return json.dumps({**state, CHECKSUM: digest(state)}, indent=2) + "\n"
 
 
@@ -138,12 +139,12 @@ def remove_leftovers(folder: Path) -> None:
 def read_json(folder: Path) -> dict[str, Any]:
     """Return what state.json of a checkpoint or average holds, but for its checksum.
 
-    Raises CheckpointError, naming the file, also where the checksum is of something else.
+    Raises CheckpointError, naming the file, also where it has no checksum or that of something else.
     """
     try:
         content = json.loads((folder / STATE).read_bytes())
-        if isinstance(content, dict) and CHECKSUM in content and content.pop(CHECKSUM) != digest(content):
-            raise ValueError("it is not what was written")  # earlier versions wrote no checksum
+        if isinstance(content, dict) and content.pop(CHECKSUM, None) != digest(content):
+            raise ValueError("it is not what was written")
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{folder / STATE}: missing or damaged ({error})") from error
     if not isinstance(content, dict):

@@ -189,7 +189,7 @@ def test_what_is_told_to_nmtkit(driver, tmp_path):
 
 
 def test_full_scale_takes_the_texts_themselves(driver, tmp_path):
-    done = driver("--size", "big", "--stop-after", "prepare")
+    done = driver("--size", "big", "--stop-after", "prepare", "--ignore-space")
     assert done.returncode == 0, done.stderr
     assert said_steps(done.stderr) == ["download", "unpack", "prepare"]
     made = tmp_path / "made"

@@ -48,6 +48,7 @@ from nmtkit.training.tensor_folder import (
     read_tensors,
     remove_leftovers,
     rewrite_state,
+    sealed,
 )
 
 
@@ -275,15 +276,18 @@ def test_a_late_score_leaves_the_checksums(bench: Bench) -> None:
         read_tensors(folder / WEIGHTS)
 
 
-def test_weights_without_a_checksum_are_read(bench: Bench, tmp_path: Path) -> None:
-    """Files by themselves, and checkpoints of versions that wrote none."""
-    folder = bench.save(1)
-    file = shutil.copy(folder / WEIGHTS, tmp_path / WEIGHTS)
+def test_weights_by_themselves_are_read(bench: Bench, tmp_path: Path) -> None:
+    file = shutil.copy(bench.save(1) / WEIGHTS, tmp_path / WEIGHTS)
     assert read_tensors(Path(file)).keys() == own_tensors(bench.model).keys()
+
+
+def test_a_state_without_its_checksum_is_damaged(bench: Bench) -> None:
+    folder = bench.save(1)
     content = json.loads((folder / STATE).read_text())
-    del content["checksums"], content["checksum"]
+    del content["checksum"]
     (folder / STATE).write_text(json.dumps(content))
-    assert newest_resumable(bench.run.checkpoints, pytest.fail) is not None
+    with pytest.raises(CheckpointError, match=r"state\.json: missing or damaged \(it is not what was written\)"):
+        read_state(folder)
 
 
 def test_a_checksum_sees_names_formats_shapes_and_every_byte() -> None:
@@ -307,10 +311,12 @@ def test_a_checksum_sees_names_formats_shapes_and_every_byte() -> None:
     assert checksum({**tensors, "a": one.clone()}) == checksums[0]
 
 
-@pytest.mark.parametrize("content", ['{"state": {}}', "[1]", '{"state": {"score": 3}, "origin": {}, "regular": true}'])
-def test_a_state_that_says_something_else_is_damaged(bench: Bench, content: str) -> None:
+@pytest.mark.parametrize(
+    "text", [sealed({"state": {}}), "[1]", sealed({"state": {"score": 3}, "origin": {}, "regular": True})]
+)
+def test_a_state_that_says_something_else_is_damaged(bench: Bench, text: str) -> None:
     folder = bench.save(1)
-    (folder / STATE).write_text(content)
+    (folder / STATE).write_text(text)
     with pytest.raises(CheckpointError, match=r"state\.json: damaged"):
         read_state(folder)
 
@@ -583,7 +589,7 @@ def test_a_damaged_average_is_named_and_left_out(bench: Bench, name: str) -> Non
 def test_an_average_of_unknown_age_is_named_and_left_out(bench: Bench) -> None:
     bench.save(1)
     average(bench.run, choose_last(bench.run, 1, pytest.fail))
-    (bench.run.average / STATE).write_text("{}")
+    (bench.run.average / STATE).write_text(sealed({}))
     warnings: list[str] = []
     assert not average_is_current(bench.run, 1, warnings.append)
     assert warnings == [f"{bench.run.average / STATE}: damaged (KeyError('made_at')); the average is left out"]
@@ -591,7 +597,7 @@ def test_an_average_of_unknown_age_is_named_and_left_out(bench: Bench) -> None:
 
 def test_weights_of_unknown_origin_are_named(bench: Bench) -> None:
     folder = bench.save(1)
-    (folder / STATE).write_text('{"origin": [1]}')
+    (folder / STATE).write_text(sealed({"origin": [1]}))
     with pytest.raises(CheckpointError, match=r"state.json: damaged \(it does not say what the weights come from\)"):
         check_vocabularies(folder / WEIGHTS, "source", "target")
 
