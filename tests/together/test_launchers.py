@@ -138,7 +138,7 @@ def test_two_networks(fresh: Project, alone: Project, two_networks: tuple[Machin
 @pytest.mark.parametrize("lost", [0, 1])
 def test_a_cable_that_is_pulled(fresh: Project, two_networks: tuple[Machine, Machine], lost: int) -> None:
     """No connection is closed, no packet comes: silence tells."""
-    settings = (*SETTINGS, "train.stop.updates=100000", "train.timeout=4", "train.validation.every=0")
+    settings = (*SETTINGS, "train.stop.updates=100000", "train.timeout=15", "train.validation.every=0")
     namespace = two_networks[lost].within[-1]
     name, number = namespace.split("-")
     started = on(two_networks, arguments(fresh, *settings))
@@ -150,7 +150,7 @@ def test_a_cable_that_is_pulled(fresh: Project, two_networks: tuple[Machine, Mac
     assert "nmtkit: error: rank 1 (process " in first.said, first.said
     assert "nmtkit: error: rank 0 (process " in second.said, second.said
     for ended in (first, second):
-        assert "has not answered for 4 seconds; its last update was " in ended.said
+        assert "has not answered for 15 seconds; its last update was " in ended.said
 
 
 def wait_for(file: Path, started: Started) -> None:

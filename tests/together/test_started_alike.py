@@ -1,5 +1,6 @@
 """Processes of one training with other settings, data or versions: said once, with key, rank and values; all end."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,6 +68,8 @@ def test_other_data(fresh: Project, team: Forked, tmp_path: Path) -> None:
     """As where each machine prepared a folder of its own."""
     other = Project(tmp_path / "other")
     write_project(other.folder, seed=1)
+    for side in ("en", "de"):
+        shutil.copy(fresh.folder / f"dev.{side}", other.folder)
     prepare(other.config(), other.folder, other.run, Log("silent"))
     folder = ("--set", f"corpus.folder={fresh.folder}")
     first, second = train(team, [arguments(fresh, *SHORT), [*arguments(other, *SHORT), *folder]])
