@@ -1,8 +1,8 @@
 """The errors a user can meet. Each ends the command with its exit code and its message, never a traceback.
 
 Exit codes: 0 done, 1 expected failure (data, counts, checkpoint), 2 usage or configuration,
-70 our own bug (the only one that shows a traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM, 138 a training stopped
-by SIGUSR1.
+70 our own bug (the only one that shows a traceback), 130 interrupted by Ctrl-C, 143 by SIGTERM, 138 and 129 a training
+stopped by SIGUSR1 or by a terminal that was closed.
 """
 
 import sys

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ os.environ["OMP_NUM_THREADS"] = "1"  # for processes that tests start
 
 # What a disk keeps when the power fails cannot be tested here, and to wait for it takes longer than most tests.
 os.fsync = lambda descriptor: None
+
+
+@pytest.fixture
+def closable() -> Iterator[None]:
+    """See that a closed terminal is heard of, by processes that the test starts too, where tests run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(scope="session")

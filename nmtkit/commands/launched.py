@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 
 from nmtkit.errors import NmtkitError
 from nmtkit.training.membership import LAUNCHED, PORTS
+from nmtkit.training.signals import HANDLED, heeded
 from nmtkit.workers import processors
-
-FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-"""Signals that every process gets when the launcher does."""
 
 LONGEST_LINE = 2**16
 """Bytes after which a line without an end is passed on in pieces."""
@@ -155,7 +153,7 @@ class Wakeups:
         for end in (self._reading, self._writing):
             os.set_blocking(end, False)
         self._descriptor = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
-        self._before = {number: signal.signal(number, _leave_to_pipe) for number in (*FORWARDED, signal.SIGCHLD)}
+        self._before = {number: signal.signal(number, _leave_to_pipe) for number in (*heeded(), signal.SIGCHLD)}
         return self
 
     def __exit__(
@@ -174,7 +172,7 @@ class Wakeups:
     def read(self) -> list[signal.Signals]:
         """Return the signals to be forwarded that have come since, in their order."""
         with contextlib.suppress(BlockingIOError):
-            return [signal.Signals(number) for number in os.read(self._reading, 4096) if number in FORWARDED]
+            return [signal.Signals(number) for number in os.read(self._reading, 4096) if number in HANDLED]
         return []
 
 

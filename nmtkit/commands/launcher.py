@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from nmtkit.commands.launched import Process, Start, Wakeups
-from nmtkit.training.signals import SECONDS_AT_ONCE
+from nmtkit.training.signals import HANGUP, SECONDS_AT_ONCE
 
 ENDED_BY_SIGNAL, OUT_OF_TIME = 1, 124
 """Exit codes: where a signal ended the process that failed; where the time is over, as of the program timeout."""
@@ -104,7 +104,8 @@ class Launcher:
     def _pass_on(self, number: signal.Signals) -> None:
         """Let all processes have a signal: the first, and the second, after which their time is short; then SIGKILL."""
         now = time.monotonic()
-        if number in self.received[-1:] and now - self._came < SECONDS_AT_ONCE:
+        again = number in self.received[-1:] and now - self._came < SECONDS_AT_ONCE
+        if again or (self.received and number == HANGUP):
             return
         self._came = now
         self.received.append(number)

@@ -1,8 +1,9 @@
 """Signals: the first asks training to stop at the next good moment, the second ends the process at once.
 
 SIGINT is Ctrl-C, SIGTERM what systems and schedulers send before they kill, SIGUSR1 what a scheduler can be told to
-send in time before that (SLURM: --signal=USR1@300). One that comes twice at once counts once: the program timeout sends
-its signal to the command and then to the whole group of processes, so that the command may get it a second time.
+send in time before that (SLURM: --signal=USR1@300), SIGHUP what comes of a terminal that is closed. One that comes
+twice at once counts once: the program timeout sends its signal to the command and then to the whole group of processes,
+so that the command may get it a second time.
 """
 
 import signal
@@ -15,16 +16,25 @@ from typing import Any
 
 from nmtkit.errors import NmtkitError
 
-HANDLED = (signal.SIGINT, signal.SIGTERM, *([signal.SIGUSR1] if hasattr(signal, "SIGUSR1") else []))  # not on Windows
+_NAMES = "SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP"
+HANDLED: tuple[signal.Signals, ...] = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+HANGUP = getattr(signal, "SIGHUP", None)
+"""Never the second signal: a terminal is closed once, and both the kernel and the shell tell of it. Not on Windows."""
 
 SECONDS_AT_ONCE = 0.2
 """Within which the same signal is not a second one; also between the launcher and who sends to that."""
 
 
+def heeded() -> list[signal.Signals]:
+    """Return the signals to be handled: all, but for SIGHUP where it is ignored, as under `nohup`."""
+    return [number for number in HANDLED if number != HANGUP or signal.getsignal(number) is not signal.SIG_IGN]
+
+
 class Interrupted(NmtkitError):  # noqa: N818  what happened is no error
     """Training stopped because of a signal, with a checkpoint.
 
-    The exit code is what shells report of such a process: 130 for SIGINT, 143 for SIGTERM, 138 for SIGUSR1 on Linux.
+    The exit code is what shells report of such a process: 130 for SIGINT, 143 for SIGTERM, 138 for SIGUSR1 on Linux,
+    129 for SIGHUP.
     So whoever started it can tell a training that is to go on, by the same command, from one that is finished (0) or
     has failed (1).
     """
@@ -49,7 +59,7 @@ class Interruption:
     def __enter__(self) -> "Interruption":
         # Python lets only the main thread handle signals; elsewhere the caller's program decides.
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._receive) for number in HANDLED}
+            self._before = {number: signal.signal(number, self._receive) for number in heeded()}
         return self
 
     def __exit__(
@@ -71,10 +81,11 @@ class Interruption:
 
     def _receive(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  the handler's signature
         self.received = signal.Signals(number)
-        for handled in HANDLED:
-            signal.signal(handled, signal.SIG_IGN if handled == number else signal.SIG_DFL)
+        for handled in self._before:
+            signal.signal(handled, signal.SIG_IGN if handled in (number, HANGUP) else signal.SIG_DFL)
         # Waiting here, since nothing but the main thread can set the way back, and that may soon be in the kernel.
         time.sleep(SECONDS_AT_ONCE)
-        signal.signal(number, signal.SIG_DFL)
+        if number != HANGUP:
+            signal.signal(number, signal.SIG_DFL)
         if self._abandoning:
             raise Abandoned

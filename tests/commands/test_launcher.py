@@ -18,7 +18,7 @@ from nmtkit.commands.launched import Start, environments, python
 from nmtkit.commands.launcher import OUT_OF_TIME, Launcher, Times
 from nmtkit.errors import NmtkitError
 from nmtkit.training.membership import PORTS, membership
-from nmtkit.training.signals import SECONDS_AT_ONCE
+from nmtkit.training.signals import HANDLED, SECONDS_AT_ONCE
 
 SOON = Times(by_themselves=0.05)
 DEAF = Times(by_themselves=0.05, after_sigterm=0.05)
@@ -271,6 +271,22 @@ def test_the_same_signal_once_more_at_once_is_not_a_second_one(scene):
     assert scene.launcher.received == [number]
 
 
+def test_a_closed_terminal_is_no_second_signal(scene, closable):
+    scene.to_send = [signal.SIGHUP, signal.SIGHUP, signal.SIGHUP]
+    script = f"n=0; trap 'n=$((n + 1)); echo ready $n' HUP; echo ready; {FOR_A_WHILE}"
+    assert scene.run(script, script) == 0
+    assert scene.said(0) == scene.said(1) == [b"ready", b"ready 1"]
+    assert scene.launcher.received == [signal.SIGHUP]
+
+
+def test_a_closed_terminal_that_is_to_be_ignored_reaches_nobody(scene, closable):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    scene.to_send = [signal.SIGHUP]
+    assert scene.run(f"trap 'echo closed' HUP; echo ready; {FOR_A_WHILE}") == 0
+    assert scene.said(0) == [b"ready"]
+    assert scene.launcher.received == []
+
+
 def test_after_the_first_signal_there_is_time(scene):
     """A process that is done earlier is no reason to press the one that still saves."""
     scene.to_send = [signal.SIGTERM]
@@ -310,9 +326,9 @@ def test_a_failure_after_a_signal_is_one(scene):
 
 
 def test_handlers_are_as_they_were(scene):
-    before = [signal.getsignal(number) for number in launched.FORWARDED]
+    before = [signal.getsignal(number) for number in HANDLED]
     scene.run("exit 0")
-    assert [signal.getsignal(number) for number in launched.FORWARDED] == before
+    assert [signal.getsignal(number) for number in HANDLED] == before
 
 
 # The launcher ends

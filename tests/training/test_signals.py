@@ -11,6 +11,8 @@ import pytest
 
 from nmtkit.training.signals import HANDLED, Abandoned, Interrupted, Interruption
 
+pytestmark = pytest.mark.usefixtures("closable")
+
 TWICE = """
 import os, signal, sys
 from nmtkit.training.signals import Interruption
@@ -39,6 +41,34 @@ def test_the_second_signal_ends_the_process(first: str, second: str) -> None:
     """Whichever it is: a scheduler that has sent SIGUSR1 in time sends SIGTERM when time is up."""
     result = subprocess.run([sys.executable, "-c", TWICE, first, second], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout) == (-signal.Signals[second], "going on\n")
+
+
+CLOSED = """
+import os, signal, sys
+from nmtkit.training.signals import Interruption
+numbers = [signal.Signals[name] for name in sys.argv[2:]]
+signal.signal(signal.SIGHUP, signal.Handlers[sys.argv[1]])
+with Interruption() as interruption:
+    for number in numbers:
+        os.kill(os.getpid(), number)
+        print(interruption.received and interruption.received.name, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "sent", "code", "said"),
+    [
+        ("SIG_DFL", "SIGHUP SIGHUP SIGHUP", 0, "SIGHUP SIGHUP SIGHUP"),
+        ("SIG_DFL", "SIGTERM SIGHUP", 0, "SIGTERM SIGTERM"),
+        ("SIG_DFL", "SIGHUP SIGTERM", -signal.SIGTERM, "SIGHUP"),
+        ("SIG_IGN", "SIGHUP SIGTERM SIGHUP", 0, "None SIGTERM SIGTERM"),
+    ],
+)
+def test_a_terminal_is_closed(before: str, sent: str, code: int, said: str) -> None:
+    """It is the first signal, never the second, and none at all under `nohup`."""
+    command = [sys.executable, "-c", CLOSED, before, *sent.split()]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout.split(), result.stderr) == (code, said.split(), "")
 
 
 AT_ONCE = """
@@ -93,7 +123,8 @@ def test_other_threads_leave_signals_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 128 + signal.SIGUSR1)]
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 128 + signal.SIGUSR1), (signal.SIGHUP, 129)],
 )
 def test_exit_codes_are_those_of_shells(number: signal.Signals, code: int) -> None:
     assert Interrupted("stopped", number).exit_code == code
