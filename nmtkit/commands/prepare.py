@@ -252,9 +252,7 @@ class _Preparation:
         return text
 
     def _do_vocabulary(self, key: str) -> Stage:
-        learned = stages.learn_vocabularies(
-            self._config, self._base, self._text.spool, self._log, run=self._run, key=key
-        )
+        learned = stages.learn_vocabularies(self._config, self._base, self._text.spool, self._log, key=key)
         self._refuse_vocabulary(learned.stage.digest)
         self._undo("vocabulary")
         learned.write(self._run)
@@ -288,7 +286,7 @@ class _Preparation:
     def _complete(self, name: str, stage: Stage) -> Stage:
         self._manifest.stages[name] = stage
         self._done.append(name)
-        self._log.detail(f"{name}: done; {', '.join(stage.files) or 'no files'}")
+        self._log.detail("; ".join([f"{name}: done", *stage.files]))
         self._save()
         return stage
 

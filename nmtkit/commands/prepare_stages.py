@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nmtkit.appending import Appender
+from nmtkit.checksums import file_checksum
 from nmtkit.commands.batches import open_batches
 from nmtkit.commands.prepare_inputs import dev_tag
 from nmtkit.commands.prepare_pieces import coverage, side_report
@@ -45,7 +46,7 @@ class Vocabularies(NamedTuple):
                 temporary.write_bytes(learned.model)
 
 
-def learn_vocabularies(config: Config, base: Path, spool: Spool, log: Log, *, run: RunFolder, key: str) -> Vocabularies:
+def learn_vocabularies(config: Config, base: Path, spool: Spool, log: Log, *, key: str) -> Vocabularies:
     """Learn the segmenters, joint or of each side, from a sample of the pairs of the spool.
 
     A path in the settings starts from the folder `base`. Raises DataError and ConfigError as `learn_segmenter` does.
@@ -72,8 +73,7 @@ def learn_vocabularies(config: Config, base: Path, spool: Spool, log: Log, *, ru
             "lines": learned.lines,
             "lines_too_long": learned.too_long,
         }
-    files = {run.source_segmenter.name: len(source.model), run.target_segmenter.name: len(target.model)}
-    return Vocabularies(source, target, Stage(key, vocabulary_digest(*fingerprints), files, report))
+    return Vocabularies(source, target, Stage(key, vocabulary_digest(*fingerprints), report=report))
 
 
 def _learn_apart(settings: SegmenterConfig, spool: Spool, tags: Sequence[str], base: Path) -> tuple[Learned, Learned]:
@@ -204,5 +204,5 @@ def _lost(segmenter: Segmenter, texts: Sequence[str], lines: Sequence[int]) -> d
     return {**asdict(drops), "share": drops.count / len(texts)}
 
 
-def _packed_files(folder: Path, names: Sequence[str]) -> dict[str, int]:
-    return {name: (folder / name).stat().st_size for name in names}
+def _packed_files(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    return {name: file_checksum(folder / name) for name in names}

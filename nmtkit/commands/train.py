@@ -11,7 +11,7 @@ import torch
 
 from nmtkit.api import Segmenters, Translator, load_run_config, load_segmenters, resolve_device
 from nmtkit.commands.train_card import open_card
-from nmtkit.commands.train_data import TrainingData, open_data
+from nmtkit.commands.train_data import TrainingData, check_packed, open_data
 from nmtkit.commands.train_init import Initial, as_begun, open_initial, with_absolute_init
 from nmtkit.commands.train_parts import assemble
 from nmtkit.commands.train_summary import summary
@@ -119,6 +119,7 @@ def _train_together(group: Group, config: Config, base: Path, run: RunFolder, lo
         if any(change.key.startswith("train.batch") for change in start.changed):
             log.info(NEW_BATCHES)
         try:
+            check_packed(run, log)
             _train(given, run, start, log, group)
         finally:
             log.close()

@@ -9,8 +9,9 @@ from nmtkit.config import Config
 from nmtkit.corpus.reader import PairCounts, check_files, locate
 from nmtkit.data.epochs import Batches
 from nmtkit.data.manifest import Manifest, prepared
-from nmtkit.data.store import PairStore
+from nmtkit.data.store import REMEDY, PairStore
 from nmtkit.errors import DataError
+from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
 from nmtkit.training.validation import DevSet
 
@@ -40,6 +41,17 @@ def open_data(config: Config, base: Path, run: RunFolder, sizes: tuple[int, int]
     dev = _dev_set(config, base, run, manifest, sizes)
     fingerprint = "" if dev is None else manifest.stages["dev"].digest
     return TrainingData(pairs, batches, manifest.stages["train"].digest, dev, fingerprint)
+
+
+def check_packed(run: RunFolder, log: Log) -> None:
+    """See that packed pairs are, byte for byte, what `nmtkit prepare` wrote. Raises DataError naming what is not."""
+    stages = [stage for name, stage in prepared(run).stages.items() if name in ("train", "dev")]
+    size = sum((run.data / name).stat().st_size for stage in stages for name in stage.files)
+    with log.progress("checking the prepared pairs", size, "bytes") as meter:
+        damaged = [path for stage in stages for path in stage.damaged(run.data, meter.advance)]
+    if damaged:
+        said = "is not as `nmtkit prepare` wrote it: damaged, or changed since"
+        raise DataError("\n".join(f"{path} {said}; {REMEDY}" for path in damaged))
 
 
 def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest, sizes: tuple[int, int]) -> DevSet | None:

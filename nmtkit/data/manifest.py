@@ -3,15 +3,16 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nmtkit.checksums import file_checksum
 from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder, write_text
 
-FORMAT = 2
+FORMAT = 3
 """Rises when the same inputs would be prepared to something else."""
 
 
@@ -19,13 +20,23 @@ FORMAT = 2
 class Stage:
     """A finished step. `key` is the digest of all it depends on, `digest` that of what later stages take from it.
 
-    `files` maps the names of its files in the data folder to their bytes; `report` is its part of the report.
+    `files` maps the names of its files in the data folder to their checksums; `report` is its part of the report.
     """
 
     key: str
     digest: str = ""
-    files: dict[str, int] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
+
+    def damaged(self, folder: Path, advance: Callable[[int], None] = lambda _: None) -> Iterator[Path]:
+        """Yield the files that are not as they were written; `advance` hears of the bytes as they are read."""
+        for name, checksum in self.files.items():
+            try:
+                whole = file_checksum(folder / name, advance) == checksum
+            except OSError:
+                whole = False
+            if not whole:
+                yield folder / name
 
 
 @dataclass
@@ -51,11 +62,11 @@ class Manifest:
         return digest({name: stage.digest for name, stage in self.stages.items() if name in ("train", "dev")})
 
     def finished(self, name: str, key: str, folder: Path) -> Stage | None:
-        """Return a stage if it was made from the same things and its files are there in full."""
+        """Return a stage if it was made from the same things and its files, all read, are as they were written."""
         stage = self.stages.get(name)
         if stage is None or stage.key != key:
             return None
-        return stage if all(_size(folder / file) == size for file, size in stage.files.items()) else None
+        return stage if next(stage.damaged(folder), None) is None else None
 
     def save(self, path: Path) -> None:
         """Write the manifest: for people each fact, and each part of a stage, stands on a line of its own."""
@@ -120,13 +131,6 @@ def _lines(value: Any, depth: int, indent: str = "") -> str:
         for name, part in value.items()
     ]
     return "{" + ",".join(f"\n{line}" for line in inner) + f"\n{indent}}}"
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return -1
 
 
 def _short(fact: str) -> str:

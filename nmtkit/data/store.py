@@ -35,8 +35,6 @@ SIDES = ("source", "target")
 LINES = "train.lines.bin"
 """The file that says which line of its corpus each training pair was: uint32, from 1."""
 REMEDY = "run `nmtkit prepare` for this run folder again"
-ANEW = f"delete what is damaged, and {REMEDY}"
-"""What to do where a file is as long as it was: then prepare takes it for what it made."""
 
 
 class Sentences:
@@ -64,7 +62,7 @@ class Sentences:
         )
         ends = len(offsets) == len(lengths) + 1 and offsets[0] == 0 and offsets[-1] == len(ids)
         if not ends or lengths.min(initial=0) < 0 or lengths.sum(dtype=np.int64) != len(ids):
-            raise DataError(f"{', '.join(map(str, names))} do not belong together or are damaged; {ANEW}")
+            raise DataError(f"{', '.join(map(str, names))} do not belong together or are damaged; {REMEDY}")
         return cls(ids, offsets, lengths, names, pieces)
 
     def __len__(self) -> int:
@@ -77,14 +75,16 @@ class Sentences:
         place %= len(self)
         begin, length = self._offsets[place], self.lengths[place]
         if self._offsets[place + 1] - begin != length or begin < 0:
-            raise DataError(f"{self._names[1]} is damaged at sentence {place + 1}; {ANEW}")
+            raise DataError(f"{self._names[1]} is damaged at sentence {place + 1}; {REMEDY}")
         return self._ids[begin : begin + length].astype(np.int64)
 
     def check(self, lowest: int, highest: int) -> None:
         """Raise DataError where ids between these, which were read here, are not all of the vocabulary."""
         wrong = [id_ for id_ in (lowest, highest) if not 0 <= id_ < (self._pieces or math.inf)]
         if wrong:
-            raise DataError(f"{self._names[0]} is damaged: it holds {wrong[0]}, no id of {self._pieces} pieces; {ANEW}")
+            raise DataError(
+                f"{self._names[0]} is damaged: it holds {wrong[0]}, no id of {self._pieces} pieces; {REMEDY}"
+            )
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _map(path: Path, content: str, types: Sequence[str]) -> NDArray[Any]:
         raise DataError(f"{path} cannot be read ({error.strerror}); {REMEDY}") from None
     found = [type_ for type_ in types if header == _header(content, type_)]
     if not found:
-        raise DataError(f"{path} is damaged or not written by this version of nmtkit; {ANEW}")
+        raise DataError(f"{path} is damaged or not written by this version of nmtkit; {REMEDY}")
     dtype = np.dtype(found[0]).newbyteorder("<")
     if size % dtype.itemsize:
         raise DataError(f"{path} is cut short; {REMEDY}")

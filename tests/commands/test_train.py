@@ -408,18 +408,15 @@ def test_scores_of_another_development_set_do_not_compare(finished: Project) -> 
     assert find_weights(finished.run, "best").parent.name == "00000012"
 
 
-@pytest.mark.parametrize("split", ["train", "dev"])
-def test_ids_beyond_the_vocabulary_are_damage_that_can_be_made_good(fresh: Project, split: str) -> None:
-    file = fresh.run.data / f"{split}.source.ids.bin"
+@pytest.mark.parametrize("name", ["train.source.ids.bin", "train.target.lengths.bin", "dev.source.ids.bin"])
+def test_a_single_bit_of_the_data_is_damage_that_preparing_makes_good(fresh: Project, name: str) -> None:
+    file = fresh.run.data / name
     written = file.read_bytes()
+    place = (len(written) + HEADER_BYTES) // 2
     file.unlink()  # a new file: the old one may still be mapped
-    file.write_bytes(written[:HEADER_BYTES] + b"\xff\xff" + written[HEADER_BYTES + 2 :])
-    says = (
-        rf"{split}\.source\.ids\.bin is damaged: it holds 65535, no id of \d+ pieces; delete what is damaged, and run "
-    )
-    with pytest.raises(DataError, match=says):
+    file.write_bytes(written[:place] + bytes([written[place] ^ 1]) + written[place + 1 :])
+    with pytest.raises(DataError, match=rf"{name}.* damaged.*; run `nmtkit prepare` for this run folder again"):
         fresh.train()
-    file.unlink()
     prepare(fresh.config(), fresh.folder, fresh.run, Log("quiet"))
     assert file.read_bytes() == written
     fresh.train("train.stop.updates=2")

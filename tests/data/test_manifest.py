@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from nmtkit.checksums import file_checksum
 from nmtkit.data.manifest import Manifest, Stage, changes, digest, load_manifest, prepared, usual_pieces
 from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder
@@ -21,7 +22,7 @@ def test_a_manifest_comes_back_as_saved(tmp_path: Path) -> None:
 
 
 def test_a_person_can_read_it(tmp_path: Path) -> None:
-    manifest = Manifest({"a": "ä", "b": "c"}, {"dev": Stage("k", "d", {"x": 1, "y": 2}, {"z": {"many": [1, 2]}})})
+    manifest = Manifest({"a": "ä", "b": "c"}, {"dev": Stage("k", "d", {"x": "ab", "y": "cd"}, {"z": {"many": [1, 2]}})})
     manifest.save(tmp_path / "manifest.json")
     rows = (tmp_path / "manifest.json").read_text("utf-8").split("\n")
     assert rows[3:-3] == [
@@ -33,7 +34,7 @@ def test_a_person_can_read_it(tmp_path: Path) -> None:
         '    "dev": {',
         '      "key": "k",',
         '      "digest": "d",',
-        '      "files": {"x": 1, "y": 2},',
+        '      "files": {"x": "ab", "y": "cd"},',
         '      "report": {"z": {"many": [1, 2]}}',
         "    }",
         "  },",
@@ -42,7 +43,7 @@ def test_a_person_can_read_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"format": 0}', b'{"format": 2, "stages": {"text": 3}}', b"\xff"]
+    "content", [b"", b"{", b"[]", b'{"format": 0}', b'{"format": 3, "stages": {"text": 3}}', b"\xff"]
 )
 def test_a_manifest_that_says_nothing_useful_is_an_empty_one(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "manifest.json").write_bytes(content)
@@ -51,14 +52,17 @@ def test_a_manifest_that_says_nothing_useful_is_an_empty_one(tmp_path: Path, con
 
 
 def test_a_stage_is_finished_if_key_and_files_agree(tmp_path: Path) -> None:
-    stage = Stage("key", files={"a.bin": 3})
+    file = tmp_path / "a.bin"
+    file.write_bytes(b"123")
+    stage = Stage("key", files={"a.bin": file_checksum(file)})
     manifest = Manifest(stages={"train": stage})
-    assert manifest.finished("train", "key", tmp_path) is None
-    (tmp_path / "a.bin").write_bytes(b"123")
     assert manifest.finished("train", "key", tmp_path) == stage
     assert manifest.finished("train", "other", tmp_path) is None
     assert manifest.finished("dev", "key", tmp_path) is None
-    (tmp_path / "a.bin").write_bytes(b"12")
+    for content in (b"12", b"124", b"1234"):
+        file.write_bytes(content)
+        assert manifest.finished("train", "key", tmp_path) is None
+    file.unlink()
     assert manifest.finished("train", "key", tmp_path) is None
 
 

@@ -27,7 +27,6 @@ LATIN = b"caf\xe9 noir\n"
 SENTENCE = "give a file with one sentence a line"
 PARTED = "find where they part and repair the files"
 PREPARE = "run `nmtkit prepare` for this run folder again"
-ANEW = f"delete what is damaged, and {PREPARE}"
 FILES = "score --system h --reference r"
 TRANSLATE = "translate in -o out"
 TRAIN = "train --set train.stop.updates=1"
@@ -107,7 +106,7 @@ def of_data(command: str) -> list[Row]:
         ("manifest empty", holding(b"", "run/data/manifest.json"), unfinished),
         ("manifest halved", halved("run/data/manifest.json"), unfinished),
         ("ids missing", missing(ids), (f"{ids} does not exist; {PREPARE}",)),
-        ("ids empty", holding(b"", ids), (f"{ids} is damaged or not written by this version of nmtkit; {ANEW}",)),
+        ("ids empty", holding(b"", ids), (f"{ids} is damaged or not written by this version of nmtkit; {PREPARE}",)),
         ("ids halved", halved(ids), (f"{ids}", PREPARE)),
         ("ids unreadable", denied("train.source.ids.bin"), (f"{ids} cannot be read (Permission denied); ",)),
         ("offsets halved", halved(offsets), (f"{offsets}", PREPARE)),
