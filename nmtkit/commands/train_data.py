@@ -46,7 +46,8 @@ def open_data(config: Config, base: Path, run: RunFolder, sizes: tuple[int, int]
 def check_packed(run: RunFolder, log: Log) -> None:
     """See that packed pairs are, byte for byte, what `nmtkit prepare` wrote. Raises DataError naming what is not."""
     stages = [stage for name, stage in prepared(run).stages.items() if name in ("train", "dev")]
-    size = sum((run.data / name).stat().st_size for stage in stages for name in stage.files)
+    files = [run.data / name for stage in stages for name in stage.files]
+    size = sum(file.stat().st_size for file in files if file.exists())
     with log.progress("checking the prepared pairs", size, "bytes") as meter:
         damaged = [path for stage in stages for path in stage.damaged(run.data, meter.advance)]
     if damaged:

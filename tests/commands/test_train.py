@@ -19,7 +19,7 @@ from nmtkit.commands.train_summary import parameters_by_part
 from nmtkit.config import load
 from nmtkit.corpus.lines import read_lines
 from nmtkit.data.manifest import load_manifest
-from nmtkit.data.store import HEADER_BYTES
+from nmtkit.data.store import HEADER_BYTES, LINES
 from nmtkit.errors import CheckpointError, ConfigError, DataError
 from nmtkit.log import Log, duration
 from nmtkit.metrics.base import Score
@@ -420,6 +420,12 @@ def test_a_single_bit_of_the_data_is_damage_that_preparing_makes_good(fresh: Pro
     prepare(fresh.config(), fresh.folder, fresh.run, Log("quiet"))
     assert file.read_bytes() == written
     fresh.train("train.stop.updates=2")
+
+
+def test_a_file_of_the_data_is_missing_that_training_does_not_use(fresh: Project) -> None:
+    (fresh.run.data / LINES).unlink()
+    with pytest.raises(DataError, match=rf"{LINES} is not as .*; run `nmtkit prepare` for this run folder again"):
+        fresh.train()
 
 
 def test_another_vocabulary_under_the_same_run_is_refused(finished: Project) -> None:
