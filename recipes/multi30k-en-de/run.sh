@@ -5,14 +5,13 @@
 #
 #   --config FILE      settings, rnn.toml beside this script for one; without it: nmtkit.toml beside this script
 #   --data DIR         folder of the raw .gz files, or MULTI30K_DATA; without either they are downloaded and checked
-#   --run DIR          where everything made goes, or MULTI30K_RUN; without either: run/ beside this script, with --config
-#                      run-NAME/ by the name of the file
+#   --run DIR          where everything made goes; without it: run/ beside this script, with --config run-NAME/ by the
+#                      name of the file
 #   --set KEY=VALUE    a setting that wins over the file
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../experiment.sh"
 
-[ -z "${MULTI30K_RUN:-}" ] || set -- --run "$MULTI30K_RUN" "$@"    # an option that comes later wins
 read_options "$@"
 provide_files
 train_and_score "$files" .en.gz test_2016_flickr test_2017_flickr test_2017_mscoco

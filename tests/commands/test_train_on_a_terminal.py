@@ -67,7 +67,7 @@ def training(project: Project, *settings: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.full)])
 def test_a_training_is_watched_in_two_lines_that_do_not_wrap(fresh: Project, columns: int) -> None:
     terminal = Terminal(columns, *training(fresh, *SETTINGS))
     terminal.read()

@@ -192,8 +192,8 @@ def long(prepared: Project, tmp_path_factory: pytest.TempPathFactory) -> Project
     ("number", "code", "said"),
     [
         (signal.SIGKILL, -signal.SIGKILL, ""),
-        (signal.SIGTERM, 143, "stopped by SIGTERM behind update"),
-        (signal.SIGINT, 130, "stopped by SIGINT behind update"),
+        pytest.param(signal.SIGTERM, 143, "stopped by SIGTERM behind update", marks=pytest.mark.full),
+        pytest.param(signal.SIGINT, 130, "stopped by SIGINT behind update", marks=pytest.mark.full),
     ],
 )
 def test_a_process_that_was_signalled_goes_on_as_if_nothing_had_happened(

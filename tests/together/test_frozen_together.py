@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 TWELVE = ("train.stop.updates=12", "train.validation.every=0", 'train.freeze=["embeddings", "encoder"]')
 
 
-@pytest.mark.parametrize("parallel", PARALLEL)
+@pytest.mark.parametrize("parallel", ["shard", pytest.param("replicate", marks=pytest.mark.full)])
 def test_frozen_parts_stay_and_the_rest_learns_as_in_one_process(
     prepared: Project, tmp_path: Path, parallel: str
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_training_goes_on_in_another_number_of_processes(
     assert close(losses(project), losses(alone))
 
 
+@pytest.mark.full
 def test_shards_go_on_as_replicas_and_in_one_process(prepared: Project, alone: Project, dropout: str, tmp_path: Path):
     project = prepared.copy(tmp_path / "project")
     trained(project, 2, "train.stop.updates=15", dropout, PARALLEL["shard"])
