@@ -235,7 +235,7 @@ def test_a_disk_that_fills_up_amid_training_leaves_checkpoints_that_load(tmp_pat
     assert errors[0].startswith(failed)
     assert "No space left on device" in errors[0]
     assert errors[0].endswith("; make room and run the same command again")
-    assert re.search(r"run/checkpoints: a checkpoint needs 1\d MiB, but 0 MiB are free; make room", errors[1])
+    assert re.search(r"run/checkpoints: a checkpoint needs 17 MiB, but 0 MiB are free; make room", errors[1])
     assert done.stderr.count(f"going on behind update {len(names)}\n") == 2
     assert "finished at update 12 (" in done.stderr
     assert "Traceback" not in done.stderr

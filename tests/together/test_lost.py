@@ -15,13 +15,13 @@ from together.trainings import PARALLEL, SETTINGS
 TRAINER, VALIDATOR = "nmtkit.training.trainer", "nmtkit.training.validation:Validator"
 ENGINE, BEAM = "nmtkit.training.engine:Engine", "nmtkit.search.beam:BeamSearch"
 
-ENDLESS = (*SETTINGS, "train.stop.updates=100000", "train.timeout=4", "train.validation.every=4")
-PATIENT = "train.timeout=15"
-"""For processes that are not forked: they import on the way what takes seconds, where the cores are busy."""
+SECONDS, PATIENT = 4, 15
+"""`train.timeout`, and that of processes that are not forked: they import on the way, for seconds on busy cores."""
+ENDLESS = (*SETTINGS, "train.stop.updates=100000", f"train.timeout={SECONDS}", "train.validation.every=4")
 
 LOST = r"nmtkit: error: rank {rank} \(process \d+ on \S+\) {how}; its last update was {update}\. The same command goes "
 KILLED = "(has died|has ended), or its machine cannot be reached"
-SILENT, HUNG = r"has not answered for \d+ seconds", r"has hung for \d+ seconds"
+SILENT, HUNG = "has not answered for {seconds} seconds", "has hung for {seconds} seconds"
 
 MOMENTS = {
     "in an update": (Moment("before", f"{ENGINE}._add", 12), r"\d+"),
@@ -57,9 +57,10 @@ def marked(case: tuple[str, int, str]) -> object:
     return pytest.param(*case, marks=pytest.mark.slow if case in EARLY else pytest.mark.full)
 
 
-def assert_told(said: str, name: str, rank: int, update: str) -> None:
+def assert_told(said: str, name: str, rank: int, update: str, seconds: int = SECONDS) -> None:
     """One line says who is lost, by what, and behind which update."""
-    told = re.findall(f"^(?:rank \\d+: )?{LOST.format(rank=rank, how=HOW[name], update=update)}", said, re.MULTILINE)
+    lost = LOST.format(rank=rank, how=HOW[name].format(seconds=seconds), update=update)
+    told = re.findall(f"^(?:rank \\d+: )?{lost}", said, re.MULTILINE)
     assert told, said
     assert "internal error" not in said  # nor a traceback, but for those of torchrun
 
@@ -144,6 +145,6 @@ def test_nobody_is_left_behind_by_a_launcher(
 ) -> None:
     project = prepared.copy(tmp_path / "project")
     struck = strike(name, MOMENTS["in an update"][0], "--only", f"RANK={rank}")
-    ended = launched(LAUNCHERS[launcher], arguments(project, *ENDLESS, PATIENT), struck)
+    ended = launched(LAUNCHERS[launcher], arguments(project, *ENDLESS, f"train.timeout={PATIENT}"), struck)
     assert ended.code == 1, ended.said
-    assert_told(ended.said, name, rank, r"\d+")
+    assert_told(ended.said, name, rank, r"\d+", PATIENT)
