@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from nmtkit.commands.doctor_checks import Finding, disk, gpus, memory, processor, text, threads, versions
+from nmtkit.commands.doctor_checks import Finding, disk, gpus, kernels, memory, processor, text, threads, versions
 from nmtkit.errors import NmtkitError, check_stdout
 from nmtkit.log import Log, counted
 from nmtkit.run_folder import RunFolder
@@ -54,6 +54,7 @@ def findings(run: RunFolder, log: Log, device: str) -> Iterator[Finding]:
         return
     yield processor()
     yield threads()
+    yield kernels()
     yield from gpus()
     from nmtkit.commands.doctor_link import links
 

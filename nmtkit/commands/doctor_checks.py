@@ -1,4 +1,4 @@
-"""What `nmtkit doctor` looks at: packages, processor, threads, GPUs, memory, disk and text encoding."""
+"""What `nmtkit doctor` looks at: packages, processor, threads, kernels, GPUs, memory, disk and text encoding."""
 
 import importlib
 import locale
@@ -100,6 +100,19 @@ def threads() -> Finding:
     if count < cores and any(name in os.environ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")):
         return Finding("threads", found, "warning", "cores lie idle: unset OMP_NUM_THREADS and MKL_NUM_THREADS")
     return Finding("threads", found)
+
+
+def kernels() -> Finding:
+    """Report whether the kernels for training on the processor are there; compiles them where they were not."""
+    from nmtkit.kernels.building import NotBuilt
+    from nmtkit.kernels.library import Kernels
+
+    try:
+        Kernels()
+    except NotBuilt as reason:
+        remedy = "training on the processor is slower without them: install g++ or clang++, or name a compiler with CXX"
+        return Finding("kernels", str(reason), "warning", remedy)
+    return Finding("kernels", "compiled for this processor")
 
 
 def gpus() -> Iterator[Finding]:

@@ -154,6 +154,9 @@ def _start(given: Given, run: RunFolder, log: Log) -> Start | None:
     beyond = f" beyond {duration(needed)}" if "minutes" in limit else ""
     done = f"finished at update {checkpoint.update:,} ({limit})"
     log.info(f"{run}: {done}; to train on, raise that limit{beyond}")
+    for change in changed:
+        if change.key.startswith(("model.", "train.")) and not change.key.startswith("train.stop."):
+            log.warn(f"{change}: nothing was trained with that; to do so, choose another folder with --run")
     return None
 
 

@@ -34,7 +34,19 @@ def test_each_line_has_its_state_and_all_is_well_here(quick, tmp_path, capsys):
     assert {len(line) for line in lines} == {4}
     assert {state for state, *_ in lines} <= {"ok", "warning"}
     found = {what: text for _, what, text, _ in lines}
-    for what in ("nmtkit", "Python", "locale", "file names", "stdout", "memory", "disk", "processor", "threads", "GPU"):
+    for what in (
+        "nmtkit",
+        "Python",
+        "locale",
+        "file names",
+        "stdout",
+        "memory",
+        "disk",
+        "processor",
+        "threads",
+        "kernels",
+        "GPU",
+    ):
         assert found[what]
     for name in ("torch", "numpy", "sentencepiece", "sacrebleu"):
         assert found[name] == metadata.version(name)
@@ -167,6 +179,18 @@ def test_usable_cores_are_those_of_the_container(quota, cores, tmp_path, monkeyp
     monkeypatch.setattr(workers, "CPU_QUOTA", tmp_path / "cpu.max")
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
     assert workers.processors() == cores
+
+
+def test_kernels():
+    assert doctor_checks.kernels() == Finding("kernels", "compiled for this processor")
+
+
+def test_no_compiler_for_kernels(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    found = doctor_checks.kernels()
+    assert (found.state, found.found) == ("warning", "there is no C++ compiler (c++, g++ or clang++)")
+    assert "install g++" in found.remedy
 
 
 def test_gpus(monkeypatch):

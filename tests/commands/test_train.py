@@ -228,6 +228,24 @@ def test_a_finished_run_is_left_as_it_is(finished: Project, capsys: pytest.Captu
     assert finished.snapshot() == before
 
 
+def test_a_finished_run_says_with_what_it_was_not_trained(
+    finished: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from nmtkit.commands.train import train
+
+    before = finished.snapshot()
+    changed = ("model.dropout=0.25", "translate.batch_tokens=99", "train.stop.updates=6")
+    train(finished.config(*changed), finished.folder, finished.run, Log(), device="cpu")
+    assert finished.snapshot() == before
+    first, *warned = capsys.readouterr().err.removesuffix("\n").split("\n")
+    assert first.endswith("to train on, raise that limit")
+    old = finished.config().model.dropout
+    assert warned == [
+        f"warning: model.dropout: {old} in the run, now 0.25: nothing was trained with that; to do so, choose another "
+        "folder with --run"
+    ]
+
+
 def test_a_raised_limit_goes_on(finished: Project, trained: Project) -> None:
     finished.train("train.stop.updates=12")
     assert finished.updates()[-2:] == [8, 12]
