@@ -6,6 +6,7 @@ translator = Translator.load("runs/x")
 translator.translate(["Hello"])
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from nmtkit.training.choice import find_weights
 from nmtkit.translation.scorer import PairScore, PairScorer
 from nmtkit.translation.settings import TranslateConfig
 from nmtkit.translation.translator import LineTranslator
+from nmtkit.workers import processors
 
 __all__ = [
     "Hypothesis",
@@ -38,6 +40,7 @@ __all__ = [
     "load_run_config",
     "load_segmenters",
     "resolve_device",
+    "use_threads",
 ]
 
 Warn = Callable[[str], None]
@@ -144,13 +147,29 @@ def load_model(config: Config, weights: Path, segmenters: Segmenters, device: to
     return model.to(device).eval()
 
 
+def use_threads(sharing: int = 1) -> None:
+    """Compute on as many threads as this process has cores, a container's share counted, unless told otherwise.
+
+    Cores that several processes use, so many of them `sharing`, are shared out: threads beyond that wait for each other
+    at every operation. OMP_NUM_THREADS has the last word.
+    """
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(min(torch.get_num_threads(), max(1, processors() // sharing)))
+
+
+def check_device_name(name: str) -> None:
+    """Raise ConfigError where no device has such a name, here or elsewhere."""
+    kind, _, number = name.partition(":")
+    if name not in ("auto", "cpu", "cuda") and not (kind == "cuda" and number.isdecimal()):
+        raise ConfigError(f'device: {name!r} is none; choose "auto", "cpu", "cuda" or "cuda:N", N counted from 0')
+
+
 def resolve_device(name: str) -> torch.device:
     """Return the device meant by "auto", "cpu", "cuda" or "cuda:N". Raises ConfigError where there is none."""
+    check_device_name(name)
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     kind, _, number = name.partition(":")
-    if name not in ("cpu", "cuda") and not (kind == "cuda" and number.isdecimal()):
-        raise ConfigError(f'device: {name!r} is none; choose "auto", "cpu", "cuda" or "cuda:N", N counted from 0')
     if kind == "cuda":
         if not torch.cuda.is_available():
             raise ConfigError(f"device: {name!r} was asked for, but torch finds no GPU; choose cpu, or see pytorch.org")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO, Self
 import nmtkit
 from nmtkit.errors import naming
 from nmtkit.run_folder import write_text
+from nmtkit.seals import seal, unseal
 
 PROGRESS = "progress.json"
 
@@ -40,14 +40,12 @@ class Appender:
     def _committed(self, names: Sequence[str]) -> tuple[dict[str, int], dict[str, Any] | None]:
         """Return the sizes of the last commit and its state; 0 and None where there is none to go on from."""
         try:
-            content = json.loads(self._progress.read_bytes())
-            if content.pop("checksum") != _checksum(content):
-                raise ValueError
+            content = unseal(self._progress.read_bytes())
             sizes = {name: int(content["sizes"][name]) for name in names}
             whole = all((self.folder / name).stat().st_size >= size for name, size in sizes.items())
             if whole and content["key"] == self._key and isinstance(content["state"], dict):
                 return sizes, content["state"]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
         self._progress.unlink(missing_ok=True)
         return dict.fromkeys(names, 0), None
@@ -75,8 +73,8 @@ class Appender:
                 file.flush()
                 os.fsync(file.fileno())
         sizes = {name: file.tell() for name, file in self._files.items()}
-        content = {"key": self._key, "sizes": sizes, "state": state}
-        write_text(self._progress, json.dumps({**content, "checksum": _checksum(content)}) + "\n")
+        content = seal({"key": self._key, "sizes": sizes, "state": state})
+        write_text(self._progress, json.dumps(content) + "\n")
 
     def __enter__(self) -> Self:
         """Write in a block; what the block did not commit is lost."""
@@ -91,8 +89,3 @@ class Appender:
         for file in self._files.values():
             with suppress(OSError):  # what was committed is on the disk, and nothing else counts
                 file.close()
-
-
-def _checksum(content: dict[str, Any]) -> int:
-    """Return a number that tells a damaged state from one that was written."""
-    return zlib.crc32(json.dumps(content).encode())

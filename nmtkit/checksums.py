@@ -1,10 +1,11 @@
 """Checksums against accidents, at the speed of memory. Imports no torch.
 
-The words of each block are added up, so that one bit, or a block lost or moved, makes a difference, and the sums are
-hashed. Measured in checkpoints: 3 % of what writing takes, where CRC-32 would be a quarter.
+The words of a block stand in a square, whose rows and columns are added up; these sums are hashed, and so is what fills
+no block. So one bit makes a difference, or two of the same place in their words, or words that changed places.
 """
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nmtkit.errors import naming
+
 DIGEST_BYTES = 8
-BLOCK = 2**16
-"""Words of 8 bytes that are added up."""
+SIDE = 2**7
+BLOCK = SIDE * SIDE
+"""Words of 8 bytes that are added up: a 64th of them is hashed."""
 PART = 2**26
 """Bytes of a file that are in memory at a time: whole blocks."""
 
@@ -28,10 +32,10 @@ class Checksum:
     def add(self, content: NDArray[Any]) -> None:
         """Add the bytes of an array in one dimension."""
         content = content.view(np.uint8)
-        words = content[: len(content) // 8 * 8].view(np.uint64)
-        if len(words):
-            self._hash.update(np.add.reduceat(words, range(0, len(words), BLOCK)).tobytes())
-        self._hash.update(content[len(words) * 8 :].tobytes())
+        filled = len(content) // (8 * BLOCK) * (8 * BLOCK)
+        squares = content[:filled].view(np.uint64).reshape(-1, SIDE, SIDE)
+        self._hash.update(np.concatenate([squares.sum(2), squares.sum(1)], axis=1).tobytes())
+        self._hash.update(content[filled:].tobytes())
 
     def say(self, fact: str) -> None:
         """Add what is known of the content beside its bytes."""
@@ -45,10 +49,11 @@ class Checksum:
 def file_checksum(path: Path, advance: Callable[[int], None] = lambda _: None) -> str:
     """Return a checksum of the content of a file; `advance` hears of the bytes as they are read. Raises OSError."""
     checksum, size = Checksum(), 0
-    with path.open("rb") as stream:
-        while len(part := np.fromfile(stream, np.uint8, PART)):
-            checksum.add(part)
-            size += len(part)
-            advance(len(part))
+    with naming(path), path.open("rb") as stream:
+        part = np.empty(min(PART, os.fstat(stream.fileno()).st_size + 1), np.uint8)
+        while read := stream.readinto(part.data):  # all of it, but at the end
+            checksum.add(part[:read])
+            size += read
+            advance(read)
     checksum.say(f"{size} bytes")
     return checksum.hexadecimal()

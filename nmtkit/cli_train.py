@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -64,10 +65,7 @@ def train(  # noqa: PLR0913, PLR0917  one parameter for each option
     if plan and profile is not None:
         raise ConfigError("--plan and --profile: the one computes nothing, the other does; give one of them")
     asked_of_plan = {"--tokens-per-second": tokens_per_second, "--measure": measure, "--vocabulary": vocabulary}
-    if not plan and (strays := [name for name, value in asked_of_plan.items() if value]):
-        raise ConfigError(f"{strays[0]}: goes with --plan")
-    if measure and tokens_per_second is not None:
-        raise ConfigError("--measure and --tokens-per-second: either a rate is measured or given; give one of them")
+    _check_plan_options(asked_of_plan, plan=plan)
     # A path on the command line is seen from here, one in the config file from there.
     begun_with = None if init_from is None else str(init_from.absolute())
     aliases = as_settings(train__stop__minutes=max_minutes, train__init__run=begun_with)
@@ -77,12 +75,13 @@ def train(  # noqa: PLR0913, PLR0917  one parameter for each option
 
     member = membership(os.environ)
     if plan:
+        if member is not None and member.rank:
+            return  # of several processes the first prints it
         from nmtkit.commands.train_plan import Given, planned_hardware
         from nmtkit.commands.train_plan import plan as run_plan
 
         hardware = planned_hardware(gpus, processes, device, member)
-        rank = 0 if member is None else member.rank
-        given = Given(hardware, vocabulary, tokens_per_second, measure, rank)
+        given = Given(hardware, vocabulary, tokens_per_second, measure)
         run_plan(place.config, place.run, as_log(quiet), given, as_json=as_json)
         return
     where = asked(gpus, processes, device, member)
@@ -101,3 +100,12 @@ def train(  # noqa: PLR0913, PLR0917  one parameter for each option
     from nmtkit.commands.train import train as run_train
 
     run_train(place.config, place.base, place.run, as_log(quiet), device=where.device, membership=member)
+
+
+def _check_plan_options(asked: Mapping[str, float | None], *, plan: bool) -> None:
+    """Raise ConfigError where options of --plan are given without it, or contradict each other."""
+    given = [name for name, value in asked.items() if value]
+    if given and not plan:
+        raise ConfigError(f"{given[0]}: goes with --plan")
+    if {"--measure", "--tokens-per-second"} <= set(given):
+        raise ConfigError("--measure and --tokens-per-second: either a rate is measured or given; give one of them")

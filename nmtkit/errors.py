@@ -26,6 +26,10 @@ class CheckpointError(NmtkitError):
     """A checkpoint or run folder that cannot be used: missing, damaged, or made with other settings."""
 
 
+class UnreadableError(CheckpointError):
+    """A file of a checkpoint that is there but cannot be read now, so that nobody knows whether it is whole."""
+
+
 class ConfigError(NmtkitError):
     """Settings that cannot be used. `problems` holds one line for each mistake."""
 

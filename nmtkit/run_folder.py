@@ -21,7 +21,8 @@
       learning_curve.png
       tensorboard/                events, where asked for
 
-Every file is written under a temporary name, flushed to the disk and renamed, so a name is a whole file.
+Every file but those that grow (metrics.jsonl, train.log, tensorboard/) and the lock is written under a temporary name,
+flushed to the disk and renamed, so a name is a whole file.
 """
 
 import os

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nmtkit.checksums import BLOCK, Checksum, file_checksum
+from nmtkit.checksums import BLOCK, SIDE, Checksum, file_checksum
 
 WORDS = np.random.default_rng(1).integers(0, 2**63, 2 * BLOCK + 5, np.uint64)
 
@@ -17,7 +17,20 @@ def of(content: bytes, folder: Path) -> str:
 def test_a_file_is_told_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = WORDS.tobytes() + b"end"
     block = 8 * BLOCK
+
+    def exchanged(first: int, second: int, size: int) -> bytes:
+        low, high = sorted((first, second))
+        parts = whole[:low], whole[high : high + size], whole[low + size : high], whole[low : low + size]
+        return b"".join([*parts, whole[high + size :]])
+
     others = [
+        exchanged(4096, 4 * 4096, 4096),  # pages of memory
+        exchanged(8, 16, 8),
+        exchanged(8, 8 * SIDE, 8),
+        exchanged(100, 104, 4),  # ids
+        # one line of a memory that is stuck
+        bytes(byte ^ (128 if place in (7, 8 * 5 + 7) else 0) for place, byte in enumerate(whole)),
+        bytes(byte ^ (128 if place in (7, 8 * 5 * SIDE + 7) else 0) for place, byte in enumerate(whole)),
         whole[:-1],
         whole + b"\0",
         whole + bytes(8),

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import nmtkit
+from nmtkit.training.machine import cpu_fields, cpu_name
 from nmtkit.workers import processors
 
 State = Literal["ok", "warning", "fault"]
@@ -26,7 +27,10 @@ LITTLE_MEMORY, LITTLE_DISK, NO_DISK = 4 * GIB, 2 * GIB, GIB // 4
 VECTORS = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 """Instruction sets that decide how fast matrix products are, as Linux names them."""
 
-CPUINFO, MEMINFO = Path("/proc/cpuinfo"), Path("/proc/meminfo")
+MODULES = {"backports-zstd": "backports.zstd"}
+"""What is imported of a package, where that is not its name."""
+
+MEMINFO = Path("/proc/meminfo")
 
 
 class Finding(NamedTuple):
@@ -50,9 +54,9 @@ def versions() -> Iterator[Finding]:
         yield Finding("packages", "nmtkit runs without being installed", "warning", "install it: pip install .")
         return
     for requirement in requirements:
-        # What an extra asks for has a condition behind it.
-        if named := re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement.replace(" ", "")):
-            yield package(*named.groups())
+        named, _, condition = requirement.partition(";")
+        if _holds(condition) and (asked := re.fullmatch(r"([\w-]+)>=([\d.]+)", named.replace(" ", ""))):
+            yield package(*asked.groups())
 
 
 def package(name: str, oldest: str) -> Finding:
@@ -65,17 +69,21 @@ def package(name: str, oldest: str) -> Finding:
     if _numbers(version) < _numbers(oldest):
         return Finding(name, f"{version} is too old", "fault", remedy)
     try:
-        importlib.import_module(name.replace("-", "_"))
+        importlib.import_module(MODULES.get(name, name.replace("-", "_")))
     except Exception as error:  # a broken package may raise anything
         return Finding(name, f"{version} cannot be imported: {_line(error)}", "fault", f"{remedy} --force-reinstall")
     return Finding(name, version)
 
 
+def _holds(condition: str) -> bool:
+    """Tell whether a requirement is one here: it has no condition, or one of an older Python; no extra asks for it."""
+    before = re.fullmatch(r"python_version<[\"']3\.(\d+)[\"']", condition.replace(" ", ""))
+    return not condition or (before is not None and sys.version_info < (3, int(before[1])))
+
+
 def processor() -> Finding:
     """Report the processor and which of the instruction sets that matter it has."""
-    fields = _cpu_fields()
-    name = fields.get("model name") or platform.processor() or platform.machine()
-    flags = fields.get("flags")
+    name, flags = cpu_name(), cpu_fields().get("flags")
     if flags is None:
         return Finding("processor", name)
     having = [vector for vector in VECTORS if vector in flags.split()]
@@ -93,6 +101,9 @@ def threads() -> Finding:
     """Report how many threads compute, and whether they are as many as the processor can run."""
     import torch
 
+    from nmtkit.api import use_threads
+
+    use_threads()
     cores, count = processors(), torch.get_num_threads()
     found = f"{count} on {cores} {'core' if cores == 1 else 'cores'}"
     if count > cores:
@@ -172,16 +183,6 @@ def text() -> Iterator[Finding]:
     ):
         well = encoding.lower().replace("-", "").replace("_", "") in ("utf8", "cp65001")
         yield Finding(what, encoding) if well else Finding(what, encoding, "warning", remedy)
-
-
-def _cpu_fields() -> dict[str, str]:
-    """Return what Linux says of the first processor, by name."""
-    try:
-        first = CPUINFO.read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
-    except OSError:
-        return {}
-    pairs = (line.partition(":") for line in first.split("\n"))
-    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -102,18 +102,22 @@ class Launcher:
             self._heard(process.rank, line)
 
     def _pass_on(self, number: signal.Signals) -> None:
-        """Let all processes have a signal: the first, and the second, after which their time is short; then SIGKILL."""
+        """Let all processes have a signal: the first, and the second, after which their time is short; then SIGKILL.
+
+        That a terminal is closed counts as neither; a signal may well follow it.
+        """
         now = time.monotonic()
         again = number in self.received[-1:] and now - self._came < SECONDS_AT_ONCE
         if again or (self.received and number == HANGUP):
             return
         self._came = now
         self.received.append(number)
-        if len(self.received) > 2:
+        asked = 0 if number == HANGUP else sum(other != HANGUP for other in self.received)
+        if asked > 2:
             self._end_by(signal.SIGKILL, self._times.after_sigkill)
             return
         self._send(number)
-        if len(self.received) == 2 and self._due is None:
+        if asked == 2 and self._due is None:
             self._due = now + self._times.by_themselves
 
     def _end_by(self, number: signal.Signals, seconds: float) -> None:

@@ -17,7 +17,7 @@ from nmtkit.data.resegmenting import build_resegmenter
 from nmtkit.errors import ConfigError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
-from nmtkit.training.card_files import unsealed
+from nmtkit.training.card_files import card_in
 from nmtkit.training.changes import changes
 from nmtkit.training.engine import Engine
 from nmtkit.training.feeding import Material as Feeding
@@ -81,6 +81,7 @@ def _measure(config: Config, text: Text, update: UpdatePlan, log: Log) -> Pace:
     parallel, optimizer, width = parts.learner
     parallel.model.train()
     engine = Engine(parallel, optimizer, config.train, parts.precision, device, parts.kernels)
+    engine.warn = log.warn
     resegment = build_resegmenter(*segmenters, config.train.sampling, seed=config.train.seed)
     tensors = _tensors(Feeding(text.prepared.store, text.batches, resegment))
     rate = config.train.schedule.rate(1, width, 0.0)
@@ -108,7 +109,7 @@ def earlier_pace(config: Config, run: RunFolder, hardware: Hardware) -> Told:
     """Return the pace of an earlier training in the run folder, if it was one like this."""
     if not run.card.is_file():
         return Told(None, f"not known; {NO_RATE}")
-    card = unsealed(run.card.read_bytes())
+    card = card_in(run.card.read_bytes())
     try:
         assert card is not None
         machine = card["sessions"][-1]["machine"]

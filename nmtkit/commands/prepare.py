@@ -26,11 +26,12 @@ from nmtkit.commands.report_page import page
 from nmtkit.config import Config
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
 from nmtkit.corpus.standard_input import reads_standard_input, received
-from nmtkit.data.manifest import Stage, changes, digest, load_manifest
+from nmtkit.data.manifest import Stage, changes, load_manifest
 from nmtkit.errors import CheckpointError, DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder, write_text
 from nmtkit.run_lock import RunLock
+from nmtkit.seals import digest
 from nmtkit.workers import processors
 
 STAGES = ("text", "vocabulary", "train", "dev", "plan")
@@ -84,6 +85,7 @@ class _Preparation:
         self._before = dict(self._manifest.stages)
         self._unfinished = run.data / ".unfinished"
         self._done: list[str] = []
+        self._whole: dict[str, Stage] = {}
 
     def bring_up_to_date(self) -> tuple[str, ...]:
         """Do what is due, stage by stage."""
@@ -105,11 +107,12 @@ class _Preparation:
     # What is due.
 
     def _finished(self, name: str, key: str) -> Stage | None:
-        return self._manifest.finished(name, key, self._run.data)
-
-    def _finished_vocabulary(self, key: str) -> Stage | None:
-        stage = self._finished("vocabulary", key)
-        return stage if stage is not None and stage.digest == self._vocabulary_on_disk() else None
+        """Return a stage that stays; that its files are whole is seen once."""
+        stage = self._whole.get(name)
+        if stage is None or stage.key != key:
+            stage = self._manifest.finished(name, key, self._run.data)
+            self._whole |= {name: stage} if stage else {}
+        return stage
 
     def first_due(self) -> str | None:
         """Return the first stage that must be done, or "report" where only the end is missing; all before it stay."""
@@ -117,7 +120,7 @@ class _Preparation:
         text = self._finished("text", keys.text())
         if text is None:
             return "text"
-        vocabulary = self._finished_vocabulary(keys.vocabulary(text.digest))
+        vocabulary = self._finished("vocabulary", keys.vocabulary(text.digest))
         if vocabulary is None:
             return "vocabulary"
         train = self._finished("train", keys.train(vocabulary.digest))
@@ -173,9 +176,9 @@ class _Preparation:
 
     def _write_report(self) -> dict[str, Any]:
         """Write the report of a complete preparation, for programs and for people, and return its content."""
-        stages = {name: stage.report for name, stage in self._manifest.stages.items()}
+        reports = {name: stage.report for name, stage in self._manifest.stages.items()}
         segmenters = (load_segmenter(self._run.source_segmenter), load_segmenter(self._run.target_segmenter))
-        content = content_of(self._config, Made(stages, self._facts, self._manifest.fingerprint, segmenters))
+        content = content_of(self._config, Made(reports, self._facts, self._manifest.fingerprint, segmenters))
         write_text(self._run.report, to_json(content))
         write_text(self._run.report_page, page(content))
         return content
@@ -218,7 +221,7 @@ class _Preparation:
     def _do_stages(self) -> None:
         keys = self._keys
         text = self._finished("text", keys.text()) or self._text.stage
-        vocabulary = self._finished_vocabulary(keys.vocabulary(text.digest))
+        vocabulary = self._finished("vocabulary", keys.vocabulary(text.digest))
         if vocabulary is None:
             vocabulary = self._do_vocabulary(keys.vocabulary(text.digest))
         else:
@@ -255,8 +258,7 @@ class _Preparation:
         learned = stages.learn_vocabularies(self._config, self._base, self._text.spool, self._log, key=key)
         self._refuse_vocabulary(learned.stage.digest)
         self._undo("vocabulary")
-        learned.write(self._run)
-        return self._complete("vocabulary", learned.stage)
+        return self._complete("vocabulary", learned.write(self._run))
 
     def _do_train(self, key: str, segmenters: tuple[Segmenter, Segmenter], made_of: list[str]) -> Stage:
         spool = self._text.spool
@@ -281,10 +283,11 @@ class _Preparation:
     def _undo(self, *names: str) -> None:
         for name in names:
             self._manifest.stages.pop(name, None)
+            self._whole.pop(name, None)
         self._save()
 
     def _complete(self, name: str, stage: Stage) -> Stage:
-        self._manifest.stages[name] = stage
+        self._manifest.stages[name] = self._whole[name] = stage
         self._done.append(name)
         self._log.detail("; ".join([f"{name}: done", *stage.files]))
         self._save()

@@ -17,10 +17,11 @@ from nmtkit.corpus.filters import LanguageConfig
 from nmtkit.corpus.reader import ParallelText, check_files, locate
 from nmtkit.corpus.segmenters import FileConfig, learn_segmenter, open_segmenter
 from nmtkit.corpus.tags import check_tags
-from nmtkit.data.manifest import FORMAT, Manifest, changes, digest
+from nmtkit.data.manifest import FORMAT, Manifest, changes
 from nmtkit.errors import ConfigError, DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
+from nmtkit.seals import digest
 
 version = cache(metadata.version)
 """Each look for a version reads files."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -21,12 +21,13 @@ from nmtkit.corpus.profile import Profile, stride_for
 from nmtkit.corpus.reader import ParallelText
 from nmtkit.corpus.segmenters import Learned, Segmenter, SegmenterConfig, learn_segmenter, open_segmenter
 from nmtkit.corpus.spool import Spool, SpoolBlock, sample
-from nmtkit.data.manifest import Stage, digest
+from nmtkit.data.manifest import Stage
 from nmtkit.data.packing import PACK_FILES, PackCounts, Packer, Packing, lost_in_segmenting, pack_into
 from nmtkit.data.store import PairStore, PairWriter, split_files, writing_pairs
 from nmtkit.errors import DataError
 from nmtkit.log import Log, counted
 from nmtkit.run_folder import RunFolder, replacing, sync
+from nmtkit.seals import digest
 
 USUAL_SHARE = 0.999
 """A line longer than this share of the training lines is unlike what the model has seen."""
@@ -39,11 +40,13 @@ class Vocabularies(NamedTuple):
     target: Learned
     stage: Stage
 
-    def write(self, run: RunFolder) -> None:
-        """Write the model files."""
-        for path, learned in ((run.source_segmenter, self.source), (run.target_segmenter, self.target)):
+    def write(self, run: RunFolder) -> Stage:
+        """Write the model files, and return the stage with their checksums."""
+        files = {run.source_segmenter: self.source, run.target_segmenter: self.target}
+        for path, learned in files.items():
             with replacing(path) as temporary:
                 temporary.write_bytes(learned.model)
+        return replace(self.stage, files=_checksums(run.data, [path.name for path in files]))
 
 
 def learn_vocabularies(config: Config, base: Path, spool: Spool, log: Log, *, key: str) -> Vocabularies:
@@ -137,7 +140,7 @@ def pack_train(
         report[side].update(side_report(sentences.lengths, frequencies, segmenter))
     report["usual_pieces"] = _usual(report["source"]["lengths"])
     report["coverage"] = coverage(counts.frequencies, joint=segmenters[0].fingerprint == segmenters[1].fingerprint)
-    return Stage(key, files=_packed_files(run.data, PACK_FILES), report=report)
+    return Stage(key, files=_checksums(run.data, PACK_FILES), report=report)
 
 
 def pack_dev(
@@ -171,7 +174,7 @@ def pack_dev(
         "source": _lost(source, clean.sources, lines),
         "target": _lost(target, clean.targets, lines),
     }
-    return Stage(key, digest([clean.sources, clean.targets]), _packed_files(folder, split_files("dev")), report)
+    return Stage(key, digest([clean.sources, clean.targets]), _checksums(folder, split_files("dev")), report)
 
 
 def plan_batches(config: Config, sizes: Mapping[str, int], *, folder: Path, key: str) -> Stage:
@@ -204,5 +207,5 @@ def _lost(segmenter: Segmenter, texts: Sequence[str], lines: Sequence[int]) -> d
     return {**asdict(drops), "share": drops.count / len(texts)}
 
 
-def _packed_files(folder: Path, names: Sequence[str]) -> dict[str, str]:
+def _checksums(folder: Path, names: Sequence[str]) -> dict[str, str]:
     return {name: file_checksum(folder / name) for name in names}

@@ -4,14 +4,15 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-LIBRARIES = ("torch", "numpy", "sentencepiece", "sacremoses", "regex", "sacrebleu", "safetensors")
+from nmtkit.training.machine import PACKAGES
+
 AGAIN = "--config config.toml --run ../again"
 
 
 def repeating(content: Mapping[str, Any]) -> list[str]:
     """Return the lines of a shell that train the same run again and compare both."""
     software, machine = content["software"], content["sessions"][0]["machine"]
-    pinned = [f"{name}=={software[name].partition('+')[0]}" for name in LIBRARIES if software.get(name)]
+    pinned = [f"{name}=={software[name].partition('+')[0]}" for name in PACKAGES if software.get(name)]
     vocabulary = _vocabulary(content["config"]["prepare"].get("segmenter", {}))
     lines = []
     if software["commit"]:

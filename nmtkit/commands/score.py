@@ -71,9 +71,10 @@ def score_run(
     metrics = build_metrics(config.score, config.languages.target)
     tests = read_test_sets(config, base, log)
 
-    from nmtkit.api import Translator, resolve_device
+    from nmtkit.api import Translator, resolve_device, use_threads
     from nmtkit.training.choice import updates_of
 
+    use_threads()
     translator = Translator.open(run, config, resolve_device(device), log.warn)
     check_tags(config.tags, translator.source_segmenter.tags)
     _check_place(run)

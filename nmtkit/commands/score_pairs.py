@@ -54,8 +54,9 @@ def score_pairs(
 
 def opened(run: RunFolder, config: Config, log: Log, device: str) -> "Scorer":
     """Open the scorer of a run."""
-    from nmtkit.api import Scorer, resolve_device
+    from nmtkit.api import Scorer, resolve_device, use_threads
 
+    use_threads()
     scorer = Scorer.open(run, config, resolve_device(device), log.warn)
     if wrong := untagged(config.translate.tag, [corpus.tag for corpus in config.corpus.train]):
         log.warn(f"the text {wrong} (--tag)")

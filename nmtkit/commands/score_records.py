@@ -13,7 +13,7 @@ from nmtkit.errors import CheckpointError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder, write_text
 from nmtkit.run_lock import RunLock
-from nmtkit.training.card_files import now, read_card, sealed, write_card
+from nmtkit.training.card_files import card_text, now, read_card, write_card
 
 
 class ScoreKeeper:
@@ -46,7 +46,7 @@ class ScoreKeeper:
         }
         file = self._run.scores(test_set.name, self._checkpoint)
         try:
-            write_text(file, sealed(content))
+            write_text(file, card_text(content))
         except (OSError, ValueError) as error:  # a name with half a character, a score that is no number
             self._log.warn(f"{file} could not be written: {error}")
 

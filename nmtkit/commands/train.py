@@ -11,7 +11,7 @@ import torch
 
 from nmtkit.api import Segmenters, Translator, load_run_config, load_segmenters, resolve_device
 from nmtkit.commands.train_card import open_card
-from nmtkit.commands.train_data import TrainingData, check_packed, open_data
+from nmtkit.commands.train_data import TrainingData, check_prepared, open_data
 from nmtkit.commands.train_init import Initial, as_begun, open_initial, with_absolute_init
 from nmtkit.commands.train_parts import assemble
 from nmtkit.commands.train_summary import summary
@@ -115,11 +115,12 @@ def _train_together(group: Group, config: Config, base: Path, run: RunFolder, lo
         if given.metric is not None and given.metric.notice:
             log.info(given.metric.notice)
         for change in start.changed:
-            log.info(f"changed since this run began: {change}")
+            say = log.warn if _is_weighty(change) else log.info
+            say(f"changed since this run began: {change}")
         if any(change.key.startswith("train.batch") for change in start.changed):
             log.info(NEW_BATCHES)
         try:
-            check_packed(run, log)
+            check_prepared(run, log, group)
             _train(given, run, start, log, group)
         finally:
             log.close()
@@ -158,6 +159,11 @@ def _start(given: Given, run: RunFolder, log: Log) -> Start | None:
         if change.key.startswith(("model.", "train.")) and not change.key.startswith("train.stop."):
             log.warn(f"{change}: nothing was trained with that; to do so, choose another folder with --run")
     return None
+
+
+def _is_weighty(change: Change) -> bool:
+    """Whether also a quiet training tells of it: of another learning rate, or of a limit that is gone."""
+    return change.key == "train.schedule.kind" or (change.key.startswith("train.stop.") and not change.new)
 
 
 def _surroundings(given: Given) -> dict[str, str]:
@@ -268,8 +274,10 @@ def _train(given: Given, run: RunFolder, start: Start, log: Log, group: Group) -
         log.info(f"exchange with other processes, waiting for them included: {share}")
     if state.best is not None:
         log.info(f"best: {state.best.name} {state.best.value:.2f} at update {state.best_update:,}")
-        if (run.average / WEIGHTS).exists() and find_weights(run, "auto", log.warn).parent != run.average:
-            log.info("the average of checkpoints is worse, so translate and score will take the best")
+        averaged = config.train.checkpoints.average > 0 and (run.average / WEIGHTS).exists()
+        if averaged and find_weights(run, "auto", log.warn).parent != run.average:
+            which = "translate and score" if config.translate.checkpoint == "auto" else 'translate.checkpoint = "auto"'
+            log.info(f"the average of checkpoints is worse, so {which} will take the best")
 
 
 def _resegmenter(given: Given) -> Resegmenter | None:

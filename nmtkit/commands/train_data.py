@@ -1,5 +1,6 @@
 """What a training reads: prepared pairs that fit the settings, and the raw development set."""
 
+import platform
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from nmtkit.data.store import REMEDY, PairStore
 from nmtkit.errors import DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
+from nmtkit.training.group import Group
 from nmtkit.training.validation import DevSet
 
 
@@ -43,16 +45,27 @@ def open_data(config: Config, base: Path, run: RunFolder, sizes: tuple[int, int]
     return TrainingData(pairs, batches, manifest.stages["train"].digest, dev, fingerprint)
 
 
-def check_packed(run: RunFolder, log: Log) -> None:
-    """See that packed pairs are, byte for byte, what `nmtkit prepare` wrote. Raises DataError naming what is not."""
-    stages = [stage for name, stage in prepared(run).stages.items() if name in ("train", "dev")]
-    files = [run.data / name for stage in stages for name in stage.files]
-    size = sum(file.stat().st_size for file in files if file.exists())
-    with log.progress("checking the prepared pairs", size, "bytes") as meter:
-        damaged = [path for stage in stages for path in stage.damaged(run.data, meter.advance)]
-    if damaged:
+def check_prepared(run: RunFolder, log: Log, group: Group) -> None:
+    """See that vocabularies and packed pairs are, byte for byte, what `nmtkit prepare` wrote.
+
+    One process of each machine reads them; the others would read the same out of its memory. Raises DataError naming
+    what is not as it was, in all processes, and OSError where a file cannot be read.
+    """
+    host, damaged = platform.node(), []
+    if group.gather(host).index(host) == group.rank:
+        stages = prepared(run).stages.values()
+        files = [run.data / name for stage in stages for name in stage.files]
+        size = sum(file.stat().st_size for file in files if file.exists())
+        with log.progress("checking the prepared pairs", size, "bytes") as meter:
+
+            def advance(read: int) -> None:
+                meter.advance(read)
+                group.moved()
+
+            damaged = [path for stage in stages for path in stage.damaged(run.data, advance)]
+    if found := dict.fromkeys(path for theirs in group.gather(damaged) for path in theirs):
         said = "is not as `nmtkit prepare` wrote it: damaged, or changed since"
-        raise DataError("\n".join(f"{path} {said}; {REMEDY}" for path in damaged))
+        raise DataError("\n".join(f"{path} {said}; {REMEDY}" for path in found))
 
 
 def _dev_set(config: Config, base: Path, run: RunFolder, manifest: Manifest, sizes: tuple[int, int]) -> DevSet | None:

@@ -1,12 +1,11 @@
 """What trains: model, optimizer, precision and kernels, put together as the settings say."""
 
-import os
 import platform
 from typing import NamedTuple
 
 import torch
 
-from nmtkit.api import Segmenters
+from nmtkit.api import Segmenters, use_threads
 from nmtkit.commands.train_init import Initial
 from nmtkit.config import Config
 from nmtkit.errors import ConfigError
@@ -23,7 +22,7 @@ from nmtkit.training.parallel import Replicas, Whole
 from nmtkit.training.precision import Precision, choose, set_float32_products, unfit
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS
 from nmtkit.training.workplace import Learner
-from nmtkit.workers import cores, processors
+from nmtkit.workers import cores
 
 
 class Parts(NamedTuple):
@@ -55,7 +54,7 @@ def assemble(
     else:
         keep_freed_memory()
     limit_compiled_products()
-    use_threads(group)
+    share_threads(group)
     kept = checkpoint is not None and config.train.precision == "auto"
     precision = choose(checkpoint.origin.precision if checkpoint and kept else config.train.precision, device)
     if notice := unfit(precision, device):
@@ -98,16 +97,11 @@ def shared_out(config: Config, model: AutoregressiveModel, device: torch.device,
     return Replicas(model, group) if group.ranks > 1 else Whole(model)
 
 
-def use_threads(group: Group) -> None:
-    """Compute on as many threads as this process has cores, a container's share counted, unless told otherwise.
-
-    Cores that several processes of a group may use are shared out among them: SLURM need not bind its tasks to some.
-    Threads beyond that wait for each other at every operation. OMP_NUM_THREADS has the last word.
-    """
+def share_threads(group: Group) -> None:
+    """Share cores that several processes of a group may use out among them: SLURM need not bind its tasks to some."""
     host, own = platform.node(), cores()
     sharing = sum(other == host and not own.isdisjoint(theirs) for other, theirs in group.gather((host, own)))
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(min(torch.get_num_threads(), max(1, processors() // sharing)))
+    use_threads(sharing)
 
 
 def kernels_for(config: Config, device: torch.device, log: Log) -> Kernels | None:

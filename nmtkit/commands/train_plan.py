@@ -14,13 +14,15 @@ import numpy as np  # noqa: F401  before torch, which would swallow a Ctrl-C whi
 import torch
 from torch import nn
 
+from nmtkit.api import check_device_name
 from nmtkit.commands.plan_material import EpochPlan, Hardware, UpdatePlan, open_material, plan_epoch, plan_update
 from nmtkit.commands.plan_pace import Told, earlier_pace, given_pace, measured_pace
 from nmtkit.commands.plan_report import show
 from nmtkit.commands.prepare_content import to_json
+from nmtkit.commands.train_processes import check_options
 from nmtkit.commands.train_summary import parameters_by_part
 from nmtkit.config import Config
-from nmtkit.errors import ConfigError, check_stdout
+from nmtkit.errors import check_stdout
 from nmtkit.log import Log
 from nmtkit.models.activations import Shape, Way
 from nmtkit.models.settings import ModelConfig
@@ -56,8 +58,6 @@ class Given(NamedTuple):
     tokens_per_second: float | None = None
     """Target tokens, of all processes together."""
     measure: bool = False
-    rank: int = 0
-    """Of this process, where several were started: the first alone prints the plan."""
 
 
 def planned_hardware(
@@ -67,13 +67,8 @@ def planned_hardware(
 
     Raises ConfigError where they contradict each other. What is asked for need not be there.
     """
-    if gpus is not None and processes is not None:
-        raise ConfigError(
-            "--gpus and --processes: the one asks for GPUs, the other for the processor; give one of them"
-        )
-    if (gpus is not None and device == "cpu") or (processes is not None and device.startswith("cuda")):
-        asked = f"--gpus {gpus}" if gpus is not None else f"--processes {processes}"
-        raise ConfigError(f"{asked}: contradicts --device {device}; leave --device away")
+    check_options(gpus, processes, device)
+    check_device_name(device)
     if gpus is not None:
         return Hardware("cuda", gpus)
     if processes is not None:
@@ -87,8 +82,6 @@ def plan(config: Config, run: RunFolder, log: Log, given: Given, *, as_json: boo
 
     Raises ConfigError where settings cannot be or the size of the vocabulary is not known.
     """
-    if given.rank:
-        return
     check_stdout("the plan goes")
     said = facts(config, run, log, given)
     if as_json:

@@ -29,24 +29,36 @@ class Asked(NamedTuple):
     processes: int
 
 
+def check_options(gpus: int | None, processes: int | None, device: str) -> None:
+    """Raise ConfigError where `--gpus`, `--processes` and `--device` contradict each other."""
+    if gpus is not None and processes is not None:
+        raise ConfigError(
+            "--gpus and --processes: the one asks for GPUs, the other for the processor; give one of them"
+        )
+    if gpus is not None and device == "cpu":
+        raise ConfigError(f"--gpus {gpus}: --device cpu computes on none; give --processes {gpus}, or another --device")
+    if gpus is not None and gpus > 1 and device not in ("auto", "cuda"):
+        raise ConfigError(
+            f"--gpus {gpus}: takes the first {gpus} GPUs, not --device {device}; leave --device away, and choose GPUs "
+            "by their numbers in CUDA_VISIBLE_DEVICES"
+        )
+    if processes is not None and device not in ("auto", "cpu"):
+        raise ConfigError(
+            f"--processes {processes}: asks for the processor, --device {device} does not; give --gpus N for GPUs, or "
+            "leave --device away"
+        )
+
+
 def asked(gpus: int | None, processes: int | None, device: str, member: Membership | None) -> Asked:
     """Return what the options `--gpus`, `--processes` and `--device` say together.
 
     A process that is one of several already starts no others. Raises ConfigError where the options contradict each
     other, where others were started than they ask for, or where there are fewer GPUs.
     """
-    if gpus is not None and processes is not None:
-        raise ConfigError(
-            "--gpus and --processes: the one asks for GPUs, the other for the processor; give one of them"
-        )
+    check_options(gpus, processes, device)
     if gpus is not None:
         return _on_gpus(gpus, device, member)
     if processes is not None:
-        if device not in ("auto", "cpu"):
-            raise ConfigError(
-                f"--processes {processes}: asks for the processor, --device {device} does not; give --gpus N for "
-                "GPUs, or leave --device away"
-            )
         return Asked("cpu", _to_start("--processes", processes, member))
     if member is not None and member.local_ranks > 1 and device.startswith("cuda:"):
         raise ConfigError(
@@ -58,16 +70,9 @@ def asked(gpus: int | None, processes: int | None, device: str, member: Membersh
 
 
 def _on_gpus(gpus: int, device: str, member: Membership | None) -> Asked:
-    if device == "cpu":
-        raise ConfigError(f"--gpus {gpus}: --device cpu computes on none; give --processes {gpus}, or another --device")
     start = _to_start("--gpus", gpus, member)
     if gpus == 1:
         return Asked("cuda" if device == "auto" else device, start)
-    if device not in ("auto", "cuda"):
-        raise ConfigError(
-            f"--gpus {gpus}: takes the first {gpus} GPUs, not --device {device}; leave --device away, and choose GPUs "
-            "by their numbers in CUDA_VISIBLE_DEVICES"
-        )
     found = visible_gpus() if start > 1 else None
     if found is not None and gpus > found:
         raise ConfigError(

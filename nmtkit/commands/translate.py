@@ -71,8 +71,9 @@ def translate(
         )
         stack.callback(lines.close)
         # Both while the first lines are read: torch takes seconds to import.
-        from nmtkit.api import Translator, resolve_device
+        from nmtkit.api import Translator, resolve_device, use_threads
 
+        use_threads()
         translator = Translator.open(run, config, resolve_device(device), log.warn)
         if wrong := untagged(config.translate.tag, [corpus.tag for corpus in config.corpus.train]):
             log.warn(f"the text {wrong} (--tag)")

@@ -90,9 +90,9 @@ class Batches:
         sizes = padded_sizes(found, self.source, self.target).sum(1)
         return [t[: math.ceil(len(t) * min(1.0, room / size))] for t, size in zip(found, sizes.tolist(), strict=True)]
 
-    def pairs_per_epoch(self, epoch: int = 0) -> int:
+    def pairs_per_epoch(self) -> int:
         """Return how many pairs an epoch sees, repetitions counted."""
-        return len(self._mixture(Position(epoch)))
+        return len(self._mixture(Position()))
 
     def summary(self, epoch: int = 0, *, windows: int | None = None) -> PlanSummary:
         """Return what an epoch costs, or its first few windows."""

@@ -1,6 +1,5 @@
 """The manifest of prepared data: what was made from what, stage by stage, so that only what changed is made again."""
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -11,8 +10,9 @@ from typing import Any
 from nmtkit.checksums import file_checksum
 from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder, write_text
+from nmtkit.seals import digest, seal, unseal
 
-FORMAT = 3
+FORMAT = 4
 """Rises when the same inputs would be prepared to something else."""
 
 
@@ -29,11 +29,14 @@ class Stage:
     report: dict[str, Any] = field(default_factory=dict)
 
     def damaged(self, folder: Path, advance: Callable[[int], None] = lambda _: None) -> Iterator[Path]:
-        """Yield the files that are not as they were written; `advance` hears of the bytes as they are read."""
+        """Yield the files that are not as they were written; `advance` hears of the bytes as they are read.
+
+        Raises OSError for one that is there but cannot be read: whether it is damaged nobody knows.
+        """
         for name, checksum in self.files.items():
             try:
                 whole = file_checksum(folder / name, advance) == checksum
-            except OSError:
+            except (FileNotFoundError, NotADirectoryError):
                 whole = False
             if not whole:
                 yield folder / name
@@ -72,19 +75,18 @@ class Manifest:
         """Write the manifest: for people each fact, and each part of a stage, stands on a line of its own."""
         content = {"format": FORMAT, "fingerprint": self.fingerprint, **vars(self)}
         content["stages"] = {name: vars(stage) for name, stage in self.stages.items()}
-        content["checksum"] = digest(content)
-        write_text(path, _lines(content, 3) + "\n")
+        write_text(path, _lines(seal(content), 3) + "\n")
 
 
 def load_manifest(path: Path) -> Manifest:
     """Read a manifest; an empty one where there is none, or none that this version wrote just so."""
     try:
-        content = json.loads(path.read_bytes())
-        if content.pop("checksum") != digest(content) or content["format"] != FORMAT:
+        content = unseal(path.read_bytes())
+        if content["format"] != FORMAT:
             return Manifest()
         stages = {name: Stage(**stage) for name, stage in content["stages"].items()}
         return Manifest(content["facts"], stages, complete=content["complete"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Manifest()
 
 
@@ -92,7 +94,13 @@ def prepared(run: RunFolder) -> Manifest:
     """Return the manifest of a run that can be trained. Raises DataError where it was not prepared to the end."""
     manifest = load_manifest(run.manifest)
     if not manifest.fingerprint:
-        raise DataError(f"{run.data} holds no data prepared to the end; run `nmtkit prepare` for this run folder")
+        unread = run.manifest.exists() and not manifest.facts
+        why = (
+            f"{run.manifest} is damaged or of another version"
+            if unread
+            else f"{run.data} holds no data prepared to the end"
+        )
+        raise DataError(f"{why}; run `nmtkit prepare` for this run folder")
     return manifest
 
 
@@ -114,12 +122,6 @@ def changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
             yield f"{name}: gone, was {_short(before)}"
         elif before != after:
             yield f"{name}: {_short(before)} -> {_short(after)}"
-
-
-def digest(value: Any) -> str:
-    """Return the SHA-256 of a value of JSON's types, hexadecimal."""
-    text = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def _lines(value: Any, depth: int, indent: str = "") -> str:

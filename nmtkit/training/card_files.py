@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nmtkit.data.manifest import digest
 from nmtkit.errors import CheckpointError
 from nmtkit.run_folder import RunFolder, write_text
+from nmtkit.seals import seal, unseal
 
 FORMAT = 1
 """Rises when a card of this version cannot be read as one of an earlier one."""
@@ -25,26 +25,23 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def sealed(content: Mapping[str, Any]) -> str:
-    """Return content as JSON with a checksum over it, by which `unsealed` knows it."""
-    whole = {"format": FORMAT, **content}
-    return json.dumps({**whole, "checksum": digest(whole)}, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+def card_text(content: Mapping[str, Any]) -> str:
+    """Return content as JSON by which `card_in` knows it."""
+    return json.dumps(seal({"format": FORMAT, **content}), ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def unsealed(data: bytes) -> Content | None:
-    """Return what `sealed` wrote; None for anything else: damaged, changed by hand, of another format."""
+def card_in(data: bytes) -> Content | None:
+    """Return what `card_text` wrote; None for anything else: damaged, changed by hand, of another format."""
     try:
-        content = json.loads(data)
-        if content.pop("checksum") != digest(content) or content["format"] != FORMAT:
-            return None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        content = unseal(data)
+    except ValueError:
         return None
-    return dict(content)
+    return content if content.get("format") == FORMAT else None
 
 
 def write_card(run: RunFolder, content: Mapping[str, Any], page: Page) -> None:
     """Write run.json and run.html, each whole or not at all."""
-    write_text(run.card, sealed(content))
+    write_text(run.card, card_text(content))
     picture = run.learning_curve.read_bytes() if run.learning_curve.exists() else b""
     write_text(run.card_page, page(content, picture))
 
@@ -58,7 +55,7 @@ def read_card(place: Path) -> Content:
     if not file.exists():
         what = "no such folder or file" if file == place else f"has no {file.name}"
         raise CheckpointError(f"{place}: {what}; give a run folder that nmtkit train wrote, or the run.json of one")
-    card = unsealed(file.read_bytes())
+    card = card_in(file.read_bytes())
     if card is None or "sessions" not in card:
         raise CheckpointError(
             f"{file}: no run card that this version can read: damaged, changed by hand or of another version; "
@@ -70,7 +67,7 @@ def read_card(place: Path) -> Content:
 def measured_scores(run: RunFolder) -> list[Content]:
     """Return what `nmtkit score` measured in a run, by test set and checkpoint; what is damaged is left out."""
     files = sorted(run.translations.glob("*.json")) if run.translations.is_dir() else []
-    return [found for file in files if (found := unsealed(file.read_bytes())) is not None and "scores" in found]
+    return [found for file in files if (found := card_in(file.read_bytes())) is not None and "scores" in found]
 
 
 def lasting(content: Mapping[str, Any]) -> Content:

@@ -11,15 +11,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from nmtkit.errors import CheckpointError
+from nmtkit.errors import CheckpointError, UnreadableError
 from nmtkit.run_folder import RunFolder
 from nmtkit.toml import shorten
 from nmtkit.training.guard import good_until
-from nmtkit.training.parallel import Whole, own_tensors
+from nmtkit.training.parallel import Whole, copy_weights, own_tensors
 from nmtkit.training.settings import CheckpointConfig
 from nmtkit.training.state import Origin, TrainingState, comparable
 from nmtkit.training.tensor_folder import (
@@ -109,13 +108,6 @@ def load_weights(model: nn.Module, weights: Path) -> None:
     copy_weights(model, stored)
 
 
-def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Copy tensors, named as `own_tensors` names them, into the model."""
-    with torch.no_grad():
-        for name, tensor in own_tensors(model).items():
-            tensor.copy_(tensors[name])
-
-
 def load_optimizer(optimizer: Optimizer, parallel: Whole, file: Path) -> None:
     """Give the optimizer of this model back its tensors. Raises CheckpointError where the file does not fit."""
     stored = read_tensors(file)
@@ -193,12 +185,18 @@ def usable_checkpoints(folder: Path, warn: Warn = unheard, *, read: bool = False
 def newest_resumable(folder: Path, warn: Warn) -> Checkpoint | None:
     """Return the newest checkpoint that training can go on from, or None where there is none at all.
 
-    A damaged one is named in a warning and the one before it taken. Raises CheckpointError where all are damaged.
+    A damaged one is named in a warning and the one before it taken. Raises CheckpointError where all are damaged, or
+    where one cannot be read.
     """
     problems = []
     for path in reversed(checkpoint_folders(folder)):
         try:
             checkpoint = read_resumable(path)
+        except UnreadableError as error:
+            raise UnreadableError(
+                f"{error}; training does not go on from an older one for that: see to permissions and file system, "
+                "then run the same command again"
+            ) from error
         except CheckpointError as error:
             problems.append(str(error))
         else:

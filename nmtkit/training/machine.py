@@ -106,13 +106,13 @@ def machine(device: "torch.device", *, kernels: bool, hosts: Sequence[str] = ())
 
 def cpu_name() -> str:
     """Return what the processor calls itself."""
-    return cpu_fields(CPUINFO).get("model name") or platform.processor() or platform.machine()
+    return cpu_fields().get("model name") or platform.processor() or platform.machine()
 
 
-def cpu_fields(cpuinfo: Path) -> dict[str, str]:
+def cpu_fields() -> dict[str, str]:
     """Return what Linux says of the first processor, by name; nothing where it says nothing."""
     try:
-        first = cpuinfo.read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
+        first = CPUINFO.read_text(encoding="utf-8", errors="replace").split("\n\n")[0]
     except OSError:
         return {}
     pairs = (line.partition(":") for line in first.split("\n"))

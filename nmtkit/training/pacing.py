@@ -10,6 +10,10 @@ from nmtkit.training.settings import TrainConfig
 from nmtkit.training.state import TrainingState
 from nmtkit.training.stopping import limit_reached, seconds_kept, spent, spent_amid
 
+MOST_SLOWER = 2.0
+"""How many times as long as usual an update counts for at most: one that a stalled disk or Ctrl-Z held up says little
+of those to come, and a machine that is slow from now on is known within some twenty of them."""
+
 MOST_VALIDATING = 0.1
 """The share of the time, where that is limited, that validations before the last one may take."""
 
@@ -105,7 +109,10 @@ class Pace:
         """Take in that the state stands behind an update, which led to `progress`."""
         state, seconds = self.state, self._since_mark()
         state.passes = progress.epochs
-        state.update_seconds += (seconds - state.update_seconds) * (0.1 if state.update_seconds else 1.0)
+        if usual := state.update_seconds:
+            state.update_seconds += (min(seconds, MOST_SLOWER * usual) - usual) * 0.1
+        else:
+            state.update_seconds = seconds
         self._before, self._behind = self._behind, spent(self.config, state)
 
     def validation_done(self, *, ending: bool) -> None:

@@ -6,7 +6,6 @@ of `Shards` each process holds a part (`training.shards`).
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +13,6 @@ from torch.nn import Parameter
 
 from nmtkit.models.base import Model
 from nmtkit.training.group import Group
-
-Way = Literal["replicate", "shard"]
 
 BUCKET = 25 * 2**20
 """Bytes of gradients that are summed at once: few enough that the next bucket is on its way, many enough to be fast."""
@@ -75,9 +72,7 @@ class Whole:
 
     def take(self, weights: Mapping[str, Tensor]) -> None:
         """Take over weights, whole ones, named as `own_tensors` names them."""
-        with torch.no_grad():
-            for name, tensor in own_tensors(self.model).items():
-                tensor.copy_(weights[name])
+        copy_weights(self.model, weights)
 
     def agrees(self) -> bool:
         """Tell whether all processes hold the same weights: they took the same steps from the same place."""
@@ -175,3 +170,10 @@ def own_tensors(model: nn.Module) -> dict[str, Tensor]:
         if name not in module._non_persistent_buffers_set
     }
     return {**dict(model.named_parameters()), **buffers}
+
+
+def copy_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Copy tensors, named as `own_tensors` names them, into the model."""
+    with torch.no_grad():
+        for name, tensor in own_tensors(model).items():
+            tensor.copy_(tensors[name])

@@ -14,7 +14,7 @@ from typing import Any
 from nmtkit.data.manifest import Manifest
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
-from nmtkit.training.card_files import Content, Page, measured_scores, now, unsealed, write_card
+from nmtkit.training.card_files import Content, Page, card_in, measured_scores, now, write_card
 from nmtkit.training.changes import changes
 from nmtkit.training.curve import Record, Records, read_records
 from nmtkit.training.energy import EnergyMeter
@@ -83,7 +83,7 @@ class RunCard:
         """Take over what the card says of earlier sessions; where training begins anew, only of the same settings."""
         if not self._run.card.exists():
             return
-        card = unsealed(self._run.card.read_bytes())
+        card = card_in(self._run.card.read_bytes())
         if card is None:
             self._log.warn(f"{self._run.card}: damaged or changed, so what it says of earlier sessions is lost")
         elif state.update or card["config"] == self._facts["config"]:

@@ -19,15 +19,19 @@ from nmtkit.errors import NmtkitError
 _NAMES = "SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP"
 HANDLED: tuple[signal.Signals, ...] = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 HANGUP = getattr(signal, "SIGHUP", None)
-"""Never the second signal: a terminal is closed once, and both the kernel and the shell tell of it. Not on Windows."""
+"""Never the second signal, nor the first of two: a terminal is closed once, both the kernel and the shell tell of it,
+and at the end of a session SIGTERM may come right behind. Not on Windows."""
 
 SECONDS_AT_ONCE = 0.2
 """Within which the same signal is not a second one; also between the launcher and who sends to that."""
 
 
 def heeded() -> list[signal.Signals]:
-    """Return the signals to be handled: all, but for SIGHUP where it is ignored, as under `nohup`."""
-    return [number for number in HANDLED if number != HANGUP or signal.getsignal(number) is not signal.SIG_IGN]
+    """Return the signals to be handled: all, but for those that are ignored.
+
+    That is SIGHUP under `nohup`, and SIGINT in a command that a script starts with `&`, where Ctrl-C is for another.
+    """
+    return [number for number in HANDLED if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 class Interrupted(NmtkitError):  # noqa: N818  what happened is no error
@@ -80,12 +84,14 @@ class Interruption:
             self._abandoning = False
 
     def _receive(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  the handler's signature
-        self.received = signal.Signals(number)
-        for handled in self._before:
-            signal.signal(handled, signal.SIG_IGN if handled in (number, HANGUP) else signal.SIG_DFL)
-        # Waiting here, since nothing but the main thread can set the way back, and that may soon be in the kernel.
-        time.sleep(SECONDS_AT_ONCE)
-        if number != HANGUP:
+        self.received = self.received or signal.Signals(number)
+        if number == HANGUP:
+            signal.signal(number, signal.SIG_IGN)
+        else:
+            for handled in self._before:
+                signal.signal(handled, signal.SIG_IGN if handled in (number, HANGUP) else signal.SIG_DFL)
+            # Waiting here, since nothing but the main thread can set the way back, and that may soon be in the kernel.
+            time.sleep(SECONDS_AT_ONCE)
             signal.signal(number, signal.SIG_DFL)
         if self._abandoning:
             raise Abandoned

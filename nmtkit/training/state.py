@@ -31,7 +31,7 @@ class TrainingState:
     seconds: float = 0.0
     """Time since the first update, validations and the time before a resume included."""
     update_seconds: float = 0.0
-    """What an update takes: a mean that forgets, over some 10 of them."""
+    """What an update takes: a mean that forgets, over some 10 of them, and counts none as more than twice itself."""
     validation_seconds: float = 0.0
     """What the latest validation took, its reports included; not one that was made because training ends."""
     validated_update_seconds: float = 0.0

@@ -13,8 +13,8 @@ MARGIN = 1.1
 def spent(config: TrainConfig, state: TrainingState) -> float:
     """Return the share of training, 0 to 1, that is behind: by the limit of which most is; 0 under patience alone.
 
-    It grows with every update and reaches 1 where `limit_reached` names updates, epochs or minutes. A limit that is
-    moved moves it too.
+    It grows and reaches 1 where `limit_reached` names updates or epochs; where it names minutes, one more update would.
+    A limit that is moved moves it too, as does the time kept for the ending.
     """
     return _share(config, state, state.update, state.passes)
 

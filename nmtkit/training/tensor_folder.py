@@ -1,5 +1,6 @@
 """Folders of tensors and a state.json: written whole or not at all, read with errors that name the file."""
 
+import errno
 import json
 import math
 import os
@@ -15,14 +16,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from nmtkit.checksums import Checksum
-from nmtkit.data.manifest import digest
-from nmtkit.errors import CheckpointError
+from nmtkit.errors import CheckpointError, UnreadableError
 from nmtkit.run_folder import sync, write_text
+from nmtkit.seals import seal, unseal
 
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
-CHECKSUMS, CHECKSUM = "checksums", "checksum"
-"""Where state.json has the checksum of each file of tensors beside it, and its own."""
+CHECKSUMS = "checksums"
+"""Where state.json has the checksum of each file of tensors beside it."""
 
 SPARE_BYTES = 16 * 2**20
 """Room that must stay free on the disk beside a new checkpoint."""
@@ -41,7 +42,7 @@ def write_folder(target: Path, files: Mapping[str, Mapping[str, Tensor]], state:
             dense = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
             save_file(dense, temporary / name)
             checksums[name] = checksum(dense)
-        (temporary / STATE).write_text(sealed({**state, CHECKSUMS: checksums}), encoding="utf-8")
+        (temporary / STATE).write_text(state_text({**state, CHECKSUMS: checksums}), encoding="utf-8")
         for path in temporary.iterdir():
             sync(path)
         sync(temporary)
@@ -56,12 +57,12 @@ def write_folder(target: Path, files: Mapping[str, Mapping[str, Tensor]], state:
 
 def rewrite_state(folder: Path, changes: Mapping[str, Any]) -> None:
     """Replace what stands under some keys in the state.json of a folder; all else stays."""
-    write_text(folder / STATE, sealed({**read_json(folder), **changes}))
+    write_text(folder / STATE, state_text({**read_json(folder), **changes}))
 
 
-def sealed(state: Mapping[str, Any]) -> str:
+def state_text(state: Mapping[str, Any]) -> str:
     """Return the text of a state.json: JSON with a checksum over the rest, by which `read_json` knows it."""
-    return json.dumps({**state, CHECKSUM: digest(state)}, indent=2) + "\n"
+    return json.dumps(seal(state), indent=2) + "\n"
 
 
 def checksum(tensors: Mapping[str, Tensor]) -> str:
@@ -129,23 +130,18 @@ def read_json(folder: Path) -> dict[str, Any]:
     Raises CheckpointError, naming the file, also where it has no checksum or that of something else.
     """
     try:
-        content = json.loads((folder / STATE).read_bytes())
-        if isinstance(content, dict) and content.pop(CHECKSUM, None) != digest(content):
-            raise ValueError("it is not what was written")
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{folder / STATE}: missing or damaged ({error})") from error
-    if not isinstance(content, dict):
-        raise CheckpointError(f"{folder / STATE}: damaged (not a JSON object)")
-    return content
+        return unseal((folder / STATE).read_bytes())
+    except (OSError, ValueError) as error:
+        raise _failure(folder / STATE, error) from error
 
 
 def check_tensors(file: Path) -> None:
     """See that a file of tensors is there and whole, by its header and size. Raises CheckpointError."""
     try:
-        with safe_open(file, framework="pt"):
+        with file.open("rb"), safe_open(file, framework="pt"):  # safetensors does not tell why it cannot open a file
             pass
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{file}: missing or damaged ({error})") from error
+        raise _failure(file, error) from error
 
 
 def read_tensors(file: Path) -> dict[str, Tensor]:
@@ -154,13 +150,20 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
     Raises CheckpointError, naming the file, also where they are not those that state.json beside it has a checksum of.
     """
     try:
-        tensors = load_file(file)
+        with file.open("rb"):
+            tensors = load_file(file)
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{file}: missing or damaged ({error})") from error
+        raise _failure(file, error) from error
     written = _written_checksum(file)
     if written is not None and checksum(tensors) != written:
         raise CheckpointError(f"{file}: damaged (its tensors are not those that were written)")
     return tensors
+
+
+def _failure(file: Path, error: Exception) -> CheckpointError:
+    if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.ENOTDIR):
+        return UnreadableError(f"{file}: cannot be read ({error.strerror})")
+    return CheckpointError(f"{file}: missing or damaged ({error})")
 
 
 def _written_checksum(file: Path) -> Any:

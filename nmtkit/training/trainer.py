@@ -18,7 +18,6 @@ from nmtkit.training.averaging import choose_last, mean_weights, write_average
 from nmtkit.training.checkpoint_writer import CheckpointWriter
 from nmtkit.training.checkpoints import (
     average_is_current,
-    copy_weights,
     load_optimizer,
     prune,
     save_score,
@@ -30,6 +29,7 @@ from nmtkit.training.feeding import Feed, Material, Reader, feeds
 from nmtkit.training.guard import Diverged, Guard, passes_over
 from nmtkit.training.outcomes import Outcomes, Unread
 from nmtkit.training.pacing import Pace
+from nmtkit.training.parallel import copy_weights
 from nmtkit.training.recovery import go_back
 from nmtkit.training.settings import TrainConfig
 from nmtkit.training.signals import Abandoned, Interrupted

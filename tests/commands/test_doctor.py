@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from nmtkit import workers
+from nmtkit import api, workers
 from nmtkit.commands import doctor, doctor_checks, doctor_copying, doctor_link
 from nmtkit.commands.doctor_checks import Finding
 from nmtkit.errors import ConfigError, NmtkitError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
+from nmtkit.training import machine
 
 GOOD_COPY = Finding("copy task", "100.0% of 200 unseen sequences")
 GOOD_LINK = Finding("gloo 1 MiB", "2.00 GB/s among 2 processes", figures={"gigabytes_per_second": 2.0})
@@ -130,7 +131,9 @@ def test_not_installed_itself(monkeypatch):
 
 
 def test_packages_of_extras_are_not_asked_for():
-    assert not {"tensorboard", "pytest", "ruff"} & {finding.what for finding in doctor_checks.versions()}
+    found = {finding.what for finding in doctor_checks.versions()}
+    assert not {"tensorboard", "pytest", "ruff"} & found
+    assert ("backports-zstd" in found) == (sys.version_info < (3, 14))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +147,7 @@ def test_packages_of_extras_are_not_asked_for():
 def test_processor(flags, state, said, tmp_path, monkeypatch):
     text = f"processor\t: 0\nmodel name\t: Old One\nflags\t\t: {flags}\n\nprocessor\t: 1\n"
     (tmp_path / "cpuinfo").write_text(text)
-    monkeypatch.setattr(doctor_checks, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
     monkeypatch.setattr("nmtkit.training.precision._cpu_computes_bf16", lambda: "bf16" in flags)
     found = doctor_checks.processor()
     assert found.state == state
@@ -152,25 +155,28 @@ def test_processor(flags, state, said, tmp_path, monkeypatch):
 
 
 def test_processor_of_another_system(tmp_path, monkeypatch):
-    monkeypatch.setattr(doctor_checks, "CPUINFO", tmp_path / "nothing")
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "nothing")
     assert doctor_checks.processor().state == "ok"
 
 
 @pytest.mark.parametrize(
     ("cores", "count", "variable", "state"),
-    [(2, 2, True, "ok"), (4, 2, False, "ok"), (4, 2, True, "warning"), (2, 8, True, "warning")],
+    [(2, 2, True, "ok"), (4, 2, False, "ok"), (2, 8, False, "ok"), (4, 2, True, "warning"), (2, 8, True, "warning")],
 )
 def test_threads(cores, count, variable, state, monkeypatch):
-    monkeypatch.setattr(doctor_checks, "processors", lambda: cores)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: count)
+    counts = [count]
+    for module in (doctor_checks, api):
+        monkeypatch.setattr(module, "processors", lambda: cores)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: counts[-1])
+    monkeypatch.setattr(torch, "set_num_threads", counts.append)
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     if variable:
         monkeypatch.setenv("OMP_NUM_THREADS", str(count))
     found = doctor_checks.threads()
     assert found.state == state
-    assert found.found == f"{count} on {cores} cores"
-    assert (str(cores) in found.remedy) == (count > cores)
+    assert found.found == f"{count if variable else min(count, cores)} on {cores} cores"
+    assert (str(cores) in found.remedy) == (variable and count > cores)
 
 
 @pytest.mark.parametrize(("quota", "cores"), [("max 100000", 8), ("150000 100000", 1), ("300000 100000", 3), ("", 8)])

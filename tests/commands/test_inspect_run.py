@@ -12,14 +12,14 @@ from nmtkit.cli import app
 from nmtkit.commands.run_differences import differences
 from nmtkit.commands.run_page import page
 from nmtkit.run_folder import RunFolder, write_text
-from nmtkit.training.card_files import sealed, write_card
+from nmtkit.training.card_files import card_text, write_card
 
 
 def write(folder: Path, **parts: Any) -> Path:
     """Write a run folder that holds a card and scores, and nothing else."""
     run, content = RunFolder(folder), run_card(**parts)
     for test in content["tests"]:
-        write_text(run.scores(test["name"], test["checkpoint"]), sealed(test))
+        write_text(run.scores(test["name"], test["checkpoint"]), card_text(test))
     write_card(run, content, page)
     return folder
 

@@ -279,6 +279,16 @@ def test_a_closed_terminal_is_no_second_signal(scene, closable):
     assert scene.launcher.received == [signal.SIGHUP]
 
 
+def test_a_signal_behind_a_closed_terminal_is_the_first(scene, closable):
+    """At the end of a session: what is being saved is saved."""
+    scene.to_send = [signal.SIGHUP, signal.SIGTERM]
+    script = f"trap 'echo ready' HUP; trap 'sleep 0.3; echo saved; exit 143' TERM; echo ready; {GOES_ON}"
+    assert scene.run(script, script, times=Times(0.05, 0.05, 0.05)) == 143
+    assert scene.said(0) == scene.said(1) == [b"ready", b"ready", b"saved"]
+    assert scene.launcher.received == [signal.SIGHUP, signal.SIGTERM]
+    assert scene.told == []
+
+
 def test_a_closed_terminal_that_is_to_be_ignored_reaches_nobody(scene, closable):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     scene.to_send = [signal.SIGHUP]

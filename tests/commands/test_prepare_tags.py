@@ -13,11 +13,12 @@ from toy.segmenters import learn
 from nmtkit.commands.prepare import prepare
 from nmtkit.config import load
 from nmtkit.corpus.segmenters import load_segmenter
-from nmtkit.data.manifest import digest, load_manifest
+from nmtkit.data.manifest import load_manifest
 from nmtkit.data.store import PairStore
 from nmtkit.errors import CheckpointError, ConfigError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder
+from nmtkit.seals import digest
 
 ALL = ("text", "vocabulary", "train", "dev", "plan")
 UNLIKE = 'has no tag, though every training corpus has one, so the model knows nothing like it; give "news" or "bt"'

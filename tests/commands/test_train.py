@@ -246,6 +246,25 @@ def test_a_finished_run_says_with_what_it_was_not_trained(
     ]
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"train.schedule": "{kind='noam', warmup=2}"}, "train.schedule.kind: 'linear' in the run, now 'noam'"),
+        ({"train.stop.minutes": "0"}, "train.stop.minutes: 90.0 in the run, now 0.0"),
+        ({"train.label_smoothing": "0.2"}, ""),
+    ],
+)
+def test_of_another_learning_rate_and_of_a_limit_that_is_gone_a_quiet_training_tells_too(
+    fresh: Project, capsys: pytest.CaptureFixture[str], changed: dict[str, str], told: str
+) -> None:
+    begun = {"train.schedule": "{kind='linear', peak=0.01, warmup=2, decay_to=20}", "train.stop.minutes": "90"}
+    for settings in ({**begun, "train.stop.updates": "2"}, {**begun, "train.stop.updates": "3", **changed}):
+        capsys.readouterr()
+        fresh.train(*(f"{key}={value}" for key, value in settings.items()))
+    warned = [line for line in capsys.readouterr().err.split("\n") if "changed since this run began" in line]
+    assert warned == ([f"warning: changed since this run began: {told}"] if told else [])
+
+
 def test_a_raised_limit_goes_on(finished: Project, trained: Project) -> None:
     finished.train("train.stop.updates=12")
     assert finished.updates()[-2:] == [8, 12]
@@ -426,7 +445,9 @@ def test_scores_of_another_development_set_do_not_compare(finished: Project) -> 
     assert find_weights(finished.run, "best").parent.name == "00000012"
 
 
-@pytest.mark.parametrize("name", ["train.source.ids.bin", "train.target.lengths.bin", "dev.source.ids.bin"])
+@pytest.mark.parametrize(
+    "name", ["train.source.ids.bin", "train.target.lengths.bin", "dev.source.ids.bin", "target.model"]
+)
 def test_a_single_bit_of_the_data_is_damage_that_preparing_makes_good(fresh: Project, name: str) -> None:
     file = fresh.run.data / name
     written = file.read_bytes()

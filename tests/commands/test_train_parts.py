@@ -8,7 +8,7 @@ import torch
 
 from nmtkit import workers
 from nmtkit.commands import train_parts
-from nmtkit.commands.train_parts import use_threads
+from nmtkit.commands.train_parts import share_threads
 from nmtkit.training.group import Group
 
 
@@ -50,11 +50,11 @@ def eight(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 def test_cores_are_shared_out_among_the_processes_that_may_use_them(
     others: list[tuple[str, set[int]]], threads: int
 ) -> None:
-    use_threads(Gathered(*others))
+    share_threads(Gathered(*others))
     assert torch.get_num_threads() == threads
 
 
 def test_a_number_of_threads_that_is_given_stays(eight: pytest.MonkeyPatch) -> None:
     eight.setenv("OMP_NUM_THREADS", "8")
-    use_threads(Gathered(("here", set(range(8)))))
+    share_threads(Gathered(("here", set(range(8)))))
     assert torch.get_num_threads() == 8

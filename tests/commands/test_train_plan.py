@@ -216,8 +216,16 @@ def test_an_earlier_training_tells_the_rate(finished: Project) -> None:
         (["--measure", "--gpus", "2"], "--measure: measures the processor of this machine, but the plan is for GPUs"),
         (["--measure", "--tokens-per-second", "9"], "--measure and --tokens-per-second: either"),
         (["--gpus", "2", "--processes", "2"], "--gpus and --processes: the one asks for GPUs"),
-        (["--gpus", "2", "--device", "cpu"], "--gpus 2: contradicts --device cpu"),
-        (["--processes", "2", "--device", "cuda"], "--processes 2: contradicts --device cuda"),
+        (["--gpus", "2", "--device", "cpu"], "--gpus 2: --device cpu computes on none; give --processes 2, or another"),
+        (
+            ["--gpus", "2", "--device", "cuda:1"],
+            "--gpus 2: takes the first 2 GPUs, not --device cuda:1; leave",
+        ),
+        (
+            ["--processes", "2", "--device", "cuda"],
+            "--processes 2: asks for the processor, --device cuda does not",
+        ),
+        (["--device", "gpu"], 'device: \'gpu\' is none; choose "auto", "cpu", "cuda" or "cuda:N"'),
         (["--profile", "2"], "--plan and --profile: the one computes nothing"),
         (["--vocabulary", "99"], "--vocabulary 99: "),
         (["--tokens-per-second", "0"], "Invalid value for '--tokens-per-second'"),

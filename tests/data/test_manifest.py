@@ -1,9 +1,12 @@
+import errno
+import io
+import os
 from pathlib import Path
 
 import pytest
 
 from nmtkit.checksums import file_checksum
-from nmtkit.data.manifest import Manifest, Stage, changes, digest, load_manifest, prepared, usual_pieces
+from nmtkit.data.manifest import Manifest, Stage, changes, load_manifest, prepared, usual_pieces
 from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder
 
@@ -66,6 +69,25 @@ def test_a_stage_is_finished_if_key_and_files_agree(tmp_path: Path) -> None:
     assert manifest.finished("train", "key", tmp_path) is None
 
 
+def test_whether_a_file_that_cannot_be_read_is_damaged_nobody_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.bin"
+    file.write_bytes(b"123")
+    manifest = Manifest({}, {"train": Stage("key", files={"a.bin": file_checksum(file)})})
+
+    class Failing(io.BytesIO):
+        def readinto(self, buffer: object) -> int:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        def fileno(self) -> int:
+            return os.open(file, os.O_RDONLY)
+
+    monkeypatch.setattr(Path, "open", lambda *_: Failing())
+    with pytest.raises(OSError, match=rf"Input/output error: '{file}'"):
+        manifest.finished("train", "key", tmp_path)
+
+
 def test_the_fingerprint_is_that_of_what_was_packed() -> None:
     manifest = complete()
     before = manifest.fingerprint
@@ -108,8 +130,3 @@ def test_changes_name_what_is_new_gone_and_different() -> None:
         "other: new, x",
         "file: gone, was a.en, sha256 0123456789ab",
     ]
-
-
-def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
-    assert digest({"a": 1, "b": [None, "ü"]}) == digest({"b": [None, "ü"], "a": 1})
-    assert digest({"a": 1}) != digest({"a": "1"})

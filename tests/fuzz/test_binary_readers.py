@@ -27,8 +27,8 @@ from nmtkit.data.position import Position
 from nmtkit.data.settings import BatchConfig
 from nmtkit.data.store import HEADER_BYTES, PairStore, split_files
 from nmtkit.errors import CheckpointError, DataError
-from nmtkit.training.checkpoints import copy_weights, load_optimizer, load_weights, save_checkpoint, training_tensors
-from nmtkit.training.parallel import Whole, own_tensors
+from nmtkit.training.checkpoints import load_optimizer, load_weights, save_checkpoint, training_tensors
+from nmtkit.training.parallel import Whole, copy_weights, own_tensors
 from nmtkit.training.state import TrainingState
 from nmtkit.training.tensor_folder import OPTIMIZER, WEIGHTS, check_tensors
 

@@ -13,21 +13,21 @@ from fuzz.messages import check_message
 from fuzz.text import documents
 from nmtkit.errors import CheckpointError
 from nmtkit.run_folder import RunFolder
-from nmtkit.training.card_files import measured_scores, read_card, sealed
+from nmtkit.training.card_files import card_text, measured_scores, read_card
 
 
 @each_tier
 def test_a_run_card(tier: str, tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     content = run_card()
-    written = sealed(content).encode()
+    written = card_text(content).encode()
     score = run.scores("test", "average")
     score.parent.mkdir()
 
     @given(content=st.one_of(altered_json(json.loads(written)), damages().map(lambda d: d(written)), documents(3)))
     @example(content=written)
     @example(content=b"[" * 5_000 + b"]" * 5_000)
-    @example(content=sealed({"scores": []}).encode())
+    @example(content=card_text({"scores": []}).encode())
     def check(content: bytes) -> None:
         run.card.write_bytes(content)
         score.write_bytes(content)

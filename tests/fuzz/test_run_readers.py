@@ -32,7 +32,7 @@ from nmtkit.log import Log, duration
 from nmtkit.metrics.base import Score
 from nmtkit.training.checkpoints import average_is_current, best_first, check_vocabularies, read_state
 from nmtkit.training.state import TrainingState
-from nmtkit.training.tensor_folder import STATE, WEIGHTS, sealed
+from nmtkit.training.tensor_folder import STATE, WEIGHTS, state_text
 
 DEEP = b"[" * 5_000 + b"]" * 5_000
 
@@ -84,14 +84,14 @@ def test_the_state_of_a_checkpoint(tier: str, finished: Project) -> None:
     folder, average = finished.run.checkpoints / "00000008", finished.run.average
 
     @given(content=st.one_of(altered_json(STATE_CONTENT).map(resealed), st.builds(apply, damages()), documents(3)))
-    @example(content=sealed(STATE_CONTENT).encode())
+    @example(content=state_text(STATE_CONTENT).encode())
     @example(content=json.dumps(STATE_CONTENT).encode())
     @example(content=DEEP)
-    @example(content=sealed(with_state(seconds=math.nan)).encode())
-    @example(content=sealed(with_state(seconds=1e999)).encode())
-    @example(content=sealed(with_state(score={**STATE_CONTENT["state"]["score"], "value": 10**400})).encode())
-    @example(content=sealed({**STATE_CONTENT, "made_at": math.inf}).encode())
-    @example(content=sealed({**STATE_CONTENT, "origin": {"source_vocabulary": "a\nb\x1b[31m"}}).encode())
+    @example(content=state_text(with_state(seconds=math.nan)).encode())
+    @example(content=state_text(with_state(seconds=1e999)).encode())
+    @example(content=state_text(with_state(score={**STATE_CONTENT["state"]["score"], "value": 10**400})).encode())
+    @example(content=state_text({**STATE_CONTENT, "made_at": math.inf}).encode())
+    @example(content=state_text({**STATE_CONTENT, "origin": {"source_vocabulary": "a\nb\x1b[31m"}}).encode())
     def check(content: bytes) -> None:
         for place in (folder, average):
             (place / STATE).write_bytes(content)
@@ -121,7 +121,7 @@ def test_the_state_of_a_checkpoint(tier: str, finished: Project) -> None:
 
 def apply(damage: Damage) -> bytes:
     """Return a damaged state."""
-    return damage(sealed(STATE_CONTENT).encode())
+    return damage(state_text(STATE_CONTENT).encode())
 
 
 def resealed(content: bytes) -> bytes:
@@ -130,7 +130,7 @@ def resealed(content: bytes) -> bytes:
         state = json.loads(content)
     except (ValueError, RecursionError):
         return content
-    return sealed(state).encode() if isinstance(state, dict) else content
+    return state_text(state).encode() if isinstance(state, dict) else content
 
 
 def with_state(**values: Any) -> dict[str, Any]:

@@ -101,10 +101,11 @@ def of_data(command: str) -> list[Row]:
         f"run/data/{name}" for name in ("train.source.ids.bin", "dev.target.offsets.bin", "source.model")
     )
     unfinished = ("run/data holds no data prepared to the end; run `nmtkit prepare` for this run folder",)
+    unread = ("run/data/manifest.json is damaged or of another version; run `nmtkit prepare` for this run folder",)
     table: list[tuple[str, Break, tuple[str, ...]]] = [
         ("manifest missing", missing("run/data/manifest.json"), unfinished),
-        ("manifest empty", holding(b"", "run/data/manifest.json"), unfinished),
-        ("manifest halved", halved("run/data/manifest.json"), unfinished),
+        ("manifest empty", holding(b"", "run/data/manifest.json"), unread),
+        ("manifest halved", halved("run/data/manifest.json"), unread),
         ("ids missing", missing(ids), (f"{ids} does not exist; {PREPARE}",)),
         ("ids empty", holding(b"", ids), (f"{ids} is damaged or not written by this version of nmtkit; {PREPARE}",)),
         ("ids halved", halved(ids), (f"{ids}", PREPARE)),

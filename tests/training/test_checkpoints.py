@@ -2,12 +2,14 @@
 
 import errno
 import json
+import os
 import random
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -16,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from toy.models import VARIANTS, VOCABULARY, random_batch
 from toy.training import ORIGIN, WIDTH_16
 
-from nmtkit.errors import CheckpointError, ConfigError
+from nmtkit.errors import CheckpointError, ConfigError, UnreadableError
 from nmtkit.metrics.base import Score
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder
@@ -33,6 +35,7 @@ from nmtkit.training.checkpoints import (
     save_checkpoint,
     save_score,
     training_tensors,
+    usable_checkpoints,
 )
 from nmtkit.training.choice import find_weights
 from nmtkit.training.optimizers import AdamConfig
@@ -48,7 +51,7 @@ from nmtkit.training.tensor_folder import (
     read_tensors,
     remove_leftovers,
     rewrite_state,
-    sealed,
+    state_text,
 )
 
 
@@ -153,6 +156,34 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_taken(bench: Bench,
     assert len(warnings) == 1
     assert f"00000002/{name}: missing or damaged" in warnings[0]
     assert "trying the checkpoint before it" in warnings[0]
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, OPTIMIZER, STATE])
+def test_a_checkpoint_that_cannot_be_read_now_sends_no_training_back(
+    bench: Bench, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while a network's file system is away: whether it is whole nobody knows."""
+    for update in (1, 2):
+        bench.save(update)
+    stale, opened = bench.run.checkpoints / "00000002" / name, Path.open
+
+    def open_(path: Path, *arguments: Any, **named: Any) -> Any:
+        if path == stale:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(path))
+        return opened(path, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", open_)
+    with pytest.raises(UnreadableError) as raised:
+        newest_resumable(bench.run.checkpoints, pytest.fail)
+    assert str(raised.value) == (
+        f"{stale}: cannot be read (Stale file handle); training does not go on from an older one for that: see to "
+        "permissions and file system, then run the same command again"
+    )
+    warnings: list[str] = []
+    usable = [checkpoint.update for checkpoint in usable_checkpoints(bench.run.checkpoints, warnings.append)]
+    assert usable == ([1, 2] if name == OPTIMIZER else [1])
+    monkeypatch.undo()
+    assert newest_resumable(bench.run.checkpoints, pytest.fail).update == 2
 
 
 def flip(file: Path, place: int) -> None:
@@ -312,12 +343,17 @@ def test_a_checksum_sees_names_formats_shapes_and_every_byte() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [sealed({"state": {}}), "[1]", sealed({"state": {"score": 3}, "origin": {}, "regular": True})]
+    ("text", "says"),
+    [
+        (state_text({"state": {}}), r"damaged \(KeyError"),
+        ("[1]", r"missing or damaged \(it is not what was written\)"),
+        (state_text({"state": {"score": 3}, "origin": {}, "regular": True}), r"damaged \(.*Error"),
+    ],
 )
-def test_a_state_that_says_something_else_is_damaged(bench: Bench, text: str) -> None:
+def test_a_state_that_says_something_else_is_damaged(bench: Bench, text: str, says: str) -> None:
     folder = bench.save(1)
     (folder / STATE).write_text(text)
-    with pytest.raises(CheckpointError, match=r"state\.json: damaged"):
+    with pytest.raises(CheckpointError, match=rf"state\.json: {says}"):
         read_state(folder)
 
 
@@ -589,7 +625,7 @@ def test_a_damaged_average_is_named_and_left_out(bench: Bench, name: str) -> Non
 def test_an_average_of_unknown_age_is_named_and_left_out(bench: Bench) -> None:
     bench.save(1)
     average(bench.run, choose_last(bench.run, 1, pytest.fail))
-    (bench.run.average / STATE).write_text(sealed({}))
+    (bench.run.average / STATE).write_text(state_text({}))
     warnings: list[str] = []
     assert not average_is_current(bench.run, 1, warnings.append)
     assert warnings == [f"{bench.run.average / STATE}: damaged (KeyError('made_at')); the average is left out"]
@@ -597,7 +633,7 @@ def test_an_average_of_unknown_age_is_named_and_left_out(bench: Bench) -> None:
 
 def test_weights_of_unknown_origin_are_named(bench: Bench) -> None:
     folder = bench.save(1)
-    (folder / STATE).write_text(sealed({"origin": [1]}))
+    (folder / STATE).write_text(state_text({"origin": [1]}))
     with pytest.raises(CheckpointError, match=r"state.json: damaged \(it does not say what the weights come from\)"):
         check_vocabularies(folder / WEIGHTS, "source", "target")
 

@@ -102,8 +102,10 @@ def test_gpus_are_those_of_this_hosts_processes(monkeypatch: pytest.MonkeyPatch)
     assert list(gpu_numbers(torch.device("cuda:3"), 1)) == [3]
 
 
-def test_what_linux_says_of_a_processor(tmp_path: Path) -> None:
+def test_what_linux_says_of_a_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "cpuinfo"
     file.write_text("processor\t: 0\nmodel name\t: A: B\n\nprocessor\t: 1\nmodel name\t: C\n")
-    assert cpu_fields(file)["model name"] == "A: B"
-    assert cpu_fields(tmp_path / "nothing") == {}
+    monkeypatch.setattr("nmtkit.training.machine.CPUINFO", file)
+    assert cpu_fields()["model name"] == "A: B"
+    monkeypatch.setattr("nmtkit.training.machine.CPUINFO", tmp_path / "nothing")
+    assert cpu_fields() == {}

@@ -252,6 +252,21 @@ def test_a_machine_that_becomes_busy_does_not_overrun_the_time(tmp_path: Path, c
     assert 110 < run.took <= 120
 
 
+@pytest.mark.parametrize("number", [1_300, 1_950])
+def test_an_update_that_was_held_up_says_little_of_those_to_come(tmp_path: Path, clock: Clock, number: int) -> None:
+    """Updates of 0.5 s, and one of 100 s, as behind Ctrl-Z: training still uses its 20 minutes, the rate its curve."""
+
+    def seconds(update: int) -> float:
+        return 100.0 if update == number else 0.5
+
+    run = Run(tmp_path, clock, by_the_clock(minutes=20.0), seconds=seconds, validation=10.0)
+    run.train(run.trainer())
+    assert 1_180 < run.took <= 1_200
+    highest = run.rates.index(max(run.rates))
+    assert run.rates[highest:] == sorted(run.rates[highest:], reverse=True)
+    assert run.rates[-1] < 0.05
+
+
 def test_a_training_longer_than_it_was_given_says_so(
     tmp_path: Path, clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:

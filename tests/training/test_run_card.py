@@ -12,7 +12,7 @@ from nmtkit.data.manifest import Manifest, Stage
 from nmtkit.errors import CheckpointError
 from nmtkit.log import Log, MetricsWriter
 from nmtkit.run_folder import RunFolder, write_text
-from nmtkit.training.card_files import lasting, measured_scores, read_card, sealed, unsealed, write_card
+from nmtkit.training.card_files import card_in, card_text, lasting, measured_scores, read_card, write_card
 from nmtkit.training.energy import Counter, EnergyMeter, Found
 from nmtkit.training.run_card import RunCard, data_facts
 from nmtkit.training.state import TrainingState
@@ -233,22 +233,22 @@ def test_a_damaged_card_is_written_anew_with_a_warning(run: RunFolder, capsys: p
 
 def test_what_was_sealed_is_read_back() -> None:
     content = run_card()
-    data = sealed(content).encode()
-    assert unsealed(data) == content
+    data = card_text(content).encode()
+    assert card_in(data) == content
     assert json.loads(data)["checksum"]
-    assert unsealed(data.replace(b"transformer", b"transformed")) is None
-    assert unsealed(data.replace(b'"format": 1', b'"format": 2')) is None
+    assert card_in(data.replace(b"transformer", b"transformed")) is None
+    assert card_in(data.replace(b'"format": 1', b'"format": 2')) is None
     for broken in (data[:-9], b"", b"[]", b"3", b"null", b"[" * 5_000 + b"]" * 5_000, b"\xff"):
-        assert unsealed(broken) is None
+        assert card_in(broken) is None
 
 
 def test_scores_are_those_beside_the_translations(run: RunFolder) -> None:
     test = CARD["tests"][0]
     write_card(run, run_card(tests=[]), page)
     assert read_card(run.path)["tests"] == []
-    write_text(run.scores("test", "average"), sealed(test))
-    write_text(run.scores("a/b", "00000008"), sealed({**test, "name": "a/b"}))
-    write_text(run.scores("broken", "average"), sealed(test)[:-30])
+    write_text(run.scores("test", "average"), card_text(test))
+    write_text(run.scores("a/b", "00000008"), card_text({**test, "name": "a/b"}))
+    write_text(run.scores("broken", "average"), card_text(test)[:-30])
     run.translation("test", "average").write_text("eine Zeile\n")
     assert [each["name"] for each in measured_scores(run)] == ["a/b", "test"]
     assert read_card(run.path)["tests"] == measured_scores(run)

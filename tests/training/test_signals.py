@@ -60,15 +60,28 @@ with Interruption() as interruption:
     [
         ("SIG_DFL", "SIGHUP SIGHUP SIGHUP", 0, "SIGHUP SIGHUP SIGHUP"),
         ("SIG_DFL", "SIGTERM SIGHUP", 0, "SIGTERM SIGTERM"),
-        ("SIG_DFL", "SIGHUP SIGTERM", -signal.SIGTERM, "SIGHUP"),
+        ("SIG_DFL", "SIGHUP SIGTERM", 0, "SIGHUP SIGHUP"),
+        ("SIG_DFL", "SIGHUP SIGTERM SIGTERM", -signal.SIGTERM, "SIGHUP SIGHUP"),
         ("SIG_IGN", "SIGHUP SIGTERM SIGHUP", 0, "None SIGTERM SIGTERM"),
     ],
 )
 def test_a_terminal_is_closed(before: str, sent: str, code: int, said: str) -> None:
-    """It is the first signal, never the second, and none at all under `nohup`."""
+    """Training stops; but it counts as no second signal, SIGTERM may follow it, and under `nohup` it is none at all."""
     command = [sys.executable, "-c", CLOSED, before, *sent.split()]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout.split(), result.stderr) == (code, said.split(), "")
+
+
+@pytest.mark.parametrize("number", HANDLED)
+def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            os.kill(os.getpid(), number)
+            assert interruption.received is None
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
 
 
 AT_ONCE = """
