@@ -191,8 +191,6 @@ def average(
 
     translate and score use the average before any other checkpoint.
     """
-    if (last is None) == (best is None):
-        raise ConfigError("--last N or --best N: give one of them")
     from nmtkit.config import run_of
 
     folder = run_of(config, run)

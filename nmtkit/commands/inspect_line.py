@@ -93,7 +93,7 @@ class LineExplainer:
     def _held_out(self) -> list[tuple[str, CleanChunk]]:
         """Development and test sets by their names, where a filter compares training pairs with them."""
         corpus = self._config.corpus
-        filters = [each for place in range(len(corpus.train)) for each in self._filters(place)]
+        filters = [each for files in corpus.train for each in self._config.prepare.filters_of(files)]
         if not any(isinstance(each, OverlapConfig) for each in filters):
             return []
         texts = [self._text(files) for files in [*([corpus.dev] if corpus.dev else []), *corpus.test]]
@@ -104,13 +104,10 @@ class LineExplainer:
             for chunk in [clean_held_out(text, *settings), *clean_more_references(text, *settings)]
         ]
 
-    def _filters(self, place: int) -> Sequence[Any]:
-        own = self._config.corpus.train[place].filters
-        return self._config.prepare.filters if own is None else own
-
     def _held_out_place(self, place: int | None, pair: SentencePair) -> str:
         """Return where the development and test sets have a side of a pair."""
-        kinds = [each for each in self._filters(place or 0) if isinstance(each, OverlapConfig)]
+        filters = self._config.prepare.filters_of(self._config.corpus.train[place or 0])
+        kinds = [each for each in filters if isinstance(each, OverlapConfig)]
         for fold in (Folding(kind.case, kind.punctuation, kind.digits) for kind in kinds):
             for name, chunk in self._held_out:
                 for line, *both in zip(chunk.lines.tolist(), chunk.sources, chunk.targets, strict=True):

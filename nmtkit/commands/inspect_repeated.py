@@ -46,8 +46,7 @@ class Repeated:
         return "", ""
 
     def _kinds(self, place: int) -> list[DuplicateConfig]:
-        own = self._config.corpus.train[place].filters
-        filters = self._config.prepare.filters if own is None else own
+        filters = self._config.prepare.filters_of(self._config.corpus.train[place])
         return [kind for kind in filters if isinstance(kind, DuplicateConfig)]
 
     def _compared(self, kind: DuplicateConfig, place: int) -> list[int]:

@@ -64,11 +64,11 @@ def corpus_cleaners(
     kinds: list[DuplicateConfig] = []
     cleaners = []
     for corpus in corpora:
-        filters = config.filters if corpus.filters is None else corpus.filters
+        filters = config.filters_of(corpus)
         duplicates = [filter_ for filter_ in filters if isinstance(filter_, DuplicateConfig)]
         kinds += [filter_ for filter_ in duplicates if filter_ not in kinds]
         columns = [kinds.index(filter_) for filter_ in duplicates]
-        cleaners.append(CorpusCleaner(ChunkCleaner(config, languages, held_out, corpus.filters), columns, corpus.name))
+        cleaners.append(CorpusCleaner(ChunkCleaner(config, languages, held_out, filters), columns, corpus.name))
     return cleaners
 
 

@@ -209,3 +209,7 @@ class PrepareConfig(Section):
         "Development and test sets lose no line, so they must be UTF-8.",
     )
     segmenter: SegmenterConfig = Field(BpeConfig(), description="How text becomes pieces.")
+
+    def filters_of(self, corpus: TrainFiles) -> tuple[FilterConfig, ...]:
+        """Return the filters that hold for a training corpus: its own, where it has some."""
+        return self.filters if corpus.filters is None else corpus.filters

@@ -47,16 +47,13 @@ class RunCard:
         try:
             yield
         except Exception as error:
-            self._write(self._state, mishap=str(error).split("\n", 1)[0] or type(error).__name__)
+            self.write(self._state, mishap=str(error).split("\n", 1)[0] or type(error).__name__)
             raise
         finally:
             self._meter.stop()
 
-    def write(self, state: TrainingState, limit: str | None = None) -> None:
-        """Write the card as training stands; `limit` is the one that ended it, where one did."""
-        self._write(state, limit)
-
-    def _write(self, state: TrainingState, limit: str | None = None, mishap: str | None = None) -> None:
+    def write(self, state: TrainingState, limit: str | None = None, mishap: str | None = None) -> None:
+        """Write the card as training stands; `limit` is the one that ended it, or `mishap` what did, where one did."""
         self._state = state
         with self._tolerant():
             self._run.path.mkdir(parents=True, exist_ok=True)
