@@ -1,6 +1,5 @@
 """What a training reads: prepared pairs that fit the settings, and the raw development set."""
 
-import platform
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,8 +50,8 @@ def check_prepared(run: RunFolder, log: Log, group: Group) -> None:
     One process of each machine reads them; the others would read the same out of its memory. Raises DataError naming
     what is not as it was, in all processes, and OSError where a file cannot be read.
     """
-    host, damaged = platform.node(), []
-    if group.gather(host).index(host) == group.rank:
+    damaged: list[Path] = []
+    if group.local_rank == 0:
         stages = prepared(run).stages.values()
         files = [run.data / name for stage in stages for name in stage.files]
         size = sum(file.stat().st_size for file in files if file.exists())

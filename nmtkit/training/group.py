@@ -42,7 +42,7 @@ OF_EXCHANGES = ("/gloo/", "NCCL")
 class Group:
     """One process, alone: what it agrees on with itself."""
 
-    rank, ranks = 0, 1
+    rank, ranks, local_rank = 0, 1, 0
     seconds = 0.0
     """Spent with others: in exchanging numbers and gradients, and in waiting for whoever came late."""
 
@@ -158,7 +158,7 @@ class ProcessGroup(Group):
     """
 
     def __init__(self, membership: Membership, device: torch.device, *, timeout: float) -> None:
-        self.rank, self.ranks = membership.rank, membership.ranks
+        self.rank, self.ranks, self.local_rank = membership.rank, membership.ranks, membership.local_rank
         # torchrun may itself keep the store by which processes find each other, over restarts of them too.
         hosts = self.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
         start = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")

@@ -80,9 +80,6 @@ def test_whether_a_file_that_cannot_be_read_is_damaged_nobody_knows(
         def readinto(self, buffer: object) -> int:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-        def fileno(self) -> int:
-            return os.open(file, os.O_RDONLY)
-
     monkeypatch.setattr(Path, "open", lambda *_: Failing())
     with pytest.raises(OSError, match=rf"Input/output error: '{file}'"):
         manifest.finished("train", "key", tmp_path)
