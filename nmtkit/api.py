@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np  # noqa: F401  before torch, which would swallow a Ctrl-C while it imports this
 import torch
 
-from nmtkit.config import Config, load_run_config
+from nmtkit.config import Config, exchanged, load_run_config
 from nmtkit.corpus.normalizers import CountingChain, build_restorer
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
 from nmtkit.corpus.tags import check_tags
@@ -23,7 +23,7 @@ from nmtkit.errors import ConfigError
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder
 from nmtkit.search.base import Hypothesis
-from nmtkit.training.checkpoints import check_vocabularies, load_weights
+from nmtkit.training.checkpoints import check_model, check_vocabularies, load_weights
 from nmtkit.training.choice import find_weights
 from nmtkit.translation.scorer import PairScore, PairScorer
 from nmtkit.translation.settings import TranslateConfig
@@ -118,7 +118,7 @@ class Scorer(PairScorer):
 def _settings(run: RunFolder, translate: TranslateConfig | None) -> Config:
     """Return the settings of a run, those of translation replaced where others are given."""
     settings = load_run_config(run)
-    return settings if translate is None else settings.model_copy(update={"translate": translate})
+    return settings if translate is None else exchanged(settings, {"translate": translate})
 
 
 def _open(
@@ -139,9 +139,10 @@ def load_segmenters(run: RunFolder) -> Segmenters:
 def load_model(config: Config, weights: Path, segmenters: Segmenters, device: torch.device) -> AutoregressiveModel:
     """Return the model of these settings with the weights of a file (see `find_weights`), ready to translate.
 
-    Raises CheckpointError where the weights are damaged or were trained with other vocabularies.
+    Raises CheckpointError where the weights are damaged or were trained with other vocabularies or as another model.
     """
     check_vocabularies(weights, segmenters.source.fingerprint, segmenters.target.fingerprint)
+    check_model(weights, config.model)
     model = config.model.build(segmenters.source.size, segmenters.target.size)
     load_weights(model, weights)
     return model.to(device).eval()

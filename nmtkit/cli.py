@@ -129,7 +129,12 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
     batch_tokens: Annotated[int | None, typer.Option(metavar="N", help="Tokens computed at once.")] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write score and translation, TAB between.")] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1, after all is written, if a line had to be cut or repaired.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit with 1, after all is written, if a line was cut or repaired, or a translation "
+            "ended by the length limit.",
+        ),
     ] = False,
     device: Device = "auto",
     quiet: Quiet = None,
@@ -160,7 +165,7 @@ def translate(  # noqa: PLR0913, PLR0917  one parameter for each option
         as_log(quiet),
         source=None if source == Path("-") else source,
         output=None if output == Path("-") else output,
-        scores=scores,
+        form="list" if n_best is not None else "scores" if scores else "text",
         device=device,
         strict=strict,
     )

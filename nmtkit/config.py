@@ -198,7 +198,15 @@ def to_use(file: Path | None, run: Path | None, settings: Sequence[str] = ()) ->
         config = load(source, settings)
         trained = load_run_config(folder)
     fixed = {name: getattr(trained, name) for name in FIXED_BY_TRAINING}
-    return Place(config.model_copy(update=fixed), source.parent, folder)
+    return Place(exchanged(config, fixed), source.parent, folder)
+
+
+def exchanged(config: Config, sections: Mapping[str, Section]) -> Config:
+    """Return settings with other sections. Raises ConfigError where these do not go together with the rest."""
+    merged = config.model_copy(update=dict(sections))
+    if lines := [f"{conflict.key}: {conflict.message}" for conflict in all_conflicts(merged)]:
+        raise ConfigError(lines)
+    return merged
 
 
 def load_run_config(run: RunFolder, settings: Sequence[str] = ()) -> Config:

@@ -34,8 +34,8 @@ _REMEDIES = {
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
 }
 
-_NO_MEMORY = "DefaultCPUAllocator: can't allocate memory"
-"""How torch, which has no exception for it, says that the CPU's memory is too small."""
+_NO_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "CUDA out of memory")
+"""How torch says that the memory of a CPU is too small, or that of a GPU."""
 
 _RAISED_BY_SIGNAL = re.compile(rf"\b({KeyboardInterrupt.__name__}|{Terminated.__name__}):\s*$")
 """How pydantic's error ends if a signal comes while it builds a class: it makes an error of its own of every other."""
@@ -114,7 +114,7 @@ def report(error: Exception) -> int:
         remedy = _REMEDIES.get(error.errno, "check the file system")
         say(f"nmtkit: error: {file}{error.strerror}; {remedy}")
         return NmtkitError.exit_code
-    if isinstance(error, MemoryError) or _NO_MEMORY in str(error):
+    if isinstance(error, MemoryError) or any(said in str(error) for said in _NO_MEMORY):
         say(
             "nmtkit: error: the memory is too small; lower train.batch.tokens_per_tensor, translate.batch_tokens, "
             "translate.chunk_lines or the sizes of [model], or end other programs"

@@ -168,16 +168,16 @@ def test_translate(nmt, folder, called):
     options = "--beam 7 --n-best 3 --length-penalty 1 --batch-tokens 99 --checkpoint 500 --tag bt --scores --strict"
     given = ["in.txt", "-o", "out.txt", *options.split(), "--device", "cpu", "--set", "translate.search.beam=9"]
     assert nmt("translate", *given)[0] == 0
-    assert nmt("translate", "-", "--output", "-")[0] == 0
+    assert nmt("translate", "-", "--output", "-", "--scores")[0] == 0
     plain, full, dashes = calls
-    assert (plain["source"], plain["output"], plain["scores"], plain["strict"]) == (None, None, False, False)
+    assert (plain["source"], plain["output"], plain["form"], plain["strict"]) == (None, None, "text", False)
     assert plain["config"].translate.search.beam == 4
     assert (full["source"], full["output"], full["device"]) == (Path("in.txt"), Path("out.txt"), "cpu")
-    assert (full["scores"], full["strict"]) == (True, True)
+    assert (full["form"], full["strict"]) == ("list", True)
     translate = full["config"].translate
     assert (translate.search.beam, translate.search.n_best, translate.search.length_penalty) == (7, 3, 1.0)
     assert (translate.batch_tokens, translate.checkpoint, translate.tag) == (99, "500", "bt")
-    assert (dashes["source"], dashes["output"]) == (None, None)
+    assert (dashes["source"], dashes["output"], dashes["form"]) == (None, None, "scores")
 
 
 def test_aliases_are_checked_like_settings(nmt, folder):
@@ -301,7 +301,12 @@ def test_only_a_bug_shows_a_traceback(nmt, folder, called, error):
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), RuntimeError("[enforce] DefaultCPUAllocator: can't allocate memory: you tried …")]
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[enforce] DefaultCPUAllocator: can't allocate memory: you tried …"),
+        RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB."),
+    ],
 )
 @pytest.mark.usefixtures("folder")
 def test_too_little_memory_is_no_bug(nmt, called, error):

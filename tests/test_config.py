@@ -341,6 +341,16 @@ def test_what_training_fixed_cannot_be_set(folder):
     ]
 
 
+def test_settings_of_now_have_to_fit_what_was_trained(folder):
+    learned = "positions = 'learned'\nmax_positions = 128\n[prepare]\nmax_pieces = 100\n[translate]\nmax_pieces = 100\n"
+    (folder / "run" / "config.toml").write_text(f"{LANGUAGES}[model]\nwidth = 32\nheads = 2\n{learned}")
+    with pytest.raises(ConfigError) as caught:
+        to_use(None, None)
+    (problem,) = caught.value.problems
+    assert problem.startswith("translate.max_pieces: with an end mark that is more than the 128 positions of model.")
+    assert to_use(None, None, ["translate.max_pieces=90"]).config.translate.max_pieces == 90
+
+
 def test_where_nothing_was_trained(folder):
     (folder / "run" / "config.toml").unlink()
     with pytest.raises(

@@ -45,7 +45,7 @@ KINDS = (
     Kind("URLs", "Web addresses", "one is missing that source and references have, or is in none of them"),
     Kind("mails", "E-mail addresses", "one is missing that source and references have, or is in none of them"),
     Kind("placeholders", "Placeholders, tags", "one is missing that source and references have, or is in none of them"),
-    Kind("unbalanced", "Brackets and quotes", "one half is missing, where source and references have both"),
+    Kind("unbalanced", "Brackets and quotes", "one half is missing, but not in source or reference"),
     Kind("script", "Another script", "letters of a script that is not the target's and not in the reference"),
     Kind("unknown", "Unknown", "a mark that stands for an unknown word or a broken character"),
 )  # fmt: skip
@@ -129,7 +129,9 @@ def _copied(ours: Line, source: Line, references: Sequence[Line]) -> str:
 
 
 def _said_for_many(texts: Texts, system: int) -> dict[int, int]:
-    """Return the lines whose translation others have too, with the number of their different sources."""
+    """Return the lines whose translation others have too, with the number of their sources, where these are known."""
+    if not texts.sources:
+        return {}
     lines: dict[str, list[int]] = {}
     for line, ours in enumerate(texts.systems[system]):
         right = any(ours.text == reference.text for reference in texts.references_of(line))
@@ -137,7 +139,7 @@ def _said_for_many(texts: Texts, system: int) -> dict[int, int]:
             lines.setdefault(ours.text.casefold(), []).append(line)
     counts = {}
     for some in lines.values():
-        origins = {" ".join(texts.measured[line].words) for line in some}
+        origins = {" ".join(texts.sources[line].words) for line in some}
         if len(origins) >= SAME_FOR:
             counts.update(dict.fromkeys(some, len(origins)))
     return counts

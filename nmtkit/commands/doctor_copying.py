@@ -109,7 +109,7 @@ def train(sequences: Sequence[Sequence[int]], config: TrainConfig, device: torch
             None,
             config,
             state=TrainingState(),
-            origin=Origin("fp32", "copy", "copy", "copy", dev=""),
+            origin=Origin("fp32", "copy", "copy", "copy", MODEL.of_weights, dev=""),
             place=Workplace(run, device, "fp32", log, reporter, Interruption()),
         )
         trainer.train()

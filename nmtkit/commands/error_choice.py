@@ -56,9 +56,14 @@ def lists(findings: Findings) -> Iterator[Part]:
         yield Part("apart", "Where systems differ most", findings.apart)
 
 
+def examples_each(findings: Findings) -> int:
+    """Return how many lines with a fault of a kind are shown of each system, at most."""
+    return max(1, min(EXAMPLES, EXAMPLES_OF_ALL // len(findings.systems)))
+
+
 def _examples(findings: Findings) -> set[int]:
     """Return lines to show the faults by, the first of each kind and system."""
-    most = max(1, min(EXAMPLES, EXAMPLES_OF_ALL // len(findings.systems)))
+    most = examples_each(findings)
     return {line for kind in KINDS for place in findings.places for line in findings.with_fault(kind.key, place)[:most]}
 
 

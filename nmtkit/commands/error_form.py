@@ -45,7 +45,8 @@ def _introduction(findings: Findings, choice: Choice) -> str:
 def _key(findings: Findings) -> str:
     """Return what the marks mean."""
     several = len(findings.systems) > 1
-    missing = '<del class="all">missing</del> no system has it' if several else '<del class="all">missing</del>'
+    whose = "no system that is compared with this one" if len(findings.texts.references) > 1 else "no system"
+    missing = f'<del class="all">missing</del> {whose} has it' if several else '<del class="all">missing</del>'
     some = "<span><del>missing</del> some systems lack it</span>" if several else ""
     pair = "<span><u>underlined</u> the other system has something else</span>" if len(findings.systems) == 2 else ""
     return (

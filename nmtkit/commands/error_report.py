@@ -34,6 +34,17 @@ class ReportWish:
     run: RunFolder
     languages: LanguagesConfig
 
+    def file_of(self, test_set: str, *, several: bool) -> Path:
+        """Return the file of a test set: of several each has its own."""
+        name = as_file_name(test_set)
+        if SET in str(self.file):
+            return Path(str(self.file).replace(SET, name))
+        return self.file.with_name(f"{self.file.stem}.{name}{self.file.suffix}") if several else self.file
+
+    def files(self, test_set: str) -> list[Path]:
+        """Return the files that the page of a test set may have, whether it is alone or one of several."""
+        return [self.file_of(test_set, several=several) for several in (False, True)]
+
 
 def wished(file: Path | None, every_line: bool, run: RunFolder, languages: LanguagesConfig) -> ReportWish | None:
     """Return the report that options ask for, if they ask for one.
@@ -64,16 +75,9 @@ def write_reports(
     for each in evaluated:
         drawn = drawing(significance, compared=len(each.found.systems) > 1)
         report = report_of(each, metrics, wish.languages, frequencies, drawn)
-        file = _file(wish.file, each.found.name, several=len(evaluated) > 1)
+        file = wish.file_of(each.found.name, several=len(evaluated) > 1)
         write_text(file, page(report, every_line=wish.every_line))
         log.info(f"report: {file}")
-
-
-def _file(wanted: Path, test_set: str, *, several: bool) -> Path:
-    name = as_file_name(test_set)
-    if SET in str(wanted):
-        return Path(str(wanted).replace(SET, name))
-    return wanted.with_name(f"{wanted.stem}.{name}{wanted.suffix}") if several else wanted
 
 
 def report_of(

@@ -7,11 +7,10 @@ from nmtkit.analysis.faults import KINDS
 from nmtkit.analysis.findings import POINTS, RATIOS, Findings, Grouping
 from nmtkit.analysis.recall import Found, Often
 from nmtkit.analysis.scoring import ENOUGH, Estimate
+from nmtkit.commands.error_choice import examples_each
 from nmtkit.commands.report_charts import Axes, Column, badge, distributions, legend, points
 from nmtkit.commands.report_markup import folded, name, plainly, table, visible, word
 
-LINKED = 10
-"""Lines with a fault that are named one by one."""
 COLUMNS = 8
 """Labels that a chart has room for; of more there is a table."""
 
@@ -26,7 +25,7 @@ class Figure(NamedTuple):
 
 def faults_section(findings: Findings) -> str:
     """Return how many lines of each system have each kind of fault, with links to the first of them."""
-    systems = list(names(findings))
+    systems, most = list(names(findings)), examples_each(findings)
     rows, first, absent = [], [], []
     for kind in KINDS:
         lines = [findings.with_fault(kind.key, place) for place in findings.places]
@@ -35,7 +34,7 @@ def faults_section(findings: Findings) -> str:
             continue
         counts = [_fault_link(kind.key, place, some) for place, some in enumerate(lines)]
         rows.append([f'{kind.title}<small class="meaning">{kind.meaning}</small>', *counts])
-        first += [[kind.title, systems[place], _line_links(some)] for place, some in enumerate(lines) if some]
+        first += [[kind.title, systems[place], _line_links(some, most)] for place, some in enumerate(lines) if some]
     affected = [f"{sum(map(bool, some)):,} of {len(some):,}" for some in findings.faults]
     rows.append(["Lines with any of these", *affected])
     folds = folded("The first lines of each", table(["", "system", "lines"], first, text=3)) if first else ""
@@ -53,9 +52,9 @@ def _fault_link(kind: str, place: int, lines: Sequence[int]) -> str:
     return f'<a href="#line-{lines[0] + 1}" data-show="fault {kind}" data-of="{place}">{len(lines):,}</a>'
 
 
-def _line_links(lines: Sequence[int]) -> str:
-    links = ", ".join(f'<a href="#line-{line + 1}">{line + 1}</a>' for line in lines[:LINKED])
-    return links + (f" and {len(lines) - LINKED:,} more" if len(lines) > LINKED else "")
+def _line_links(lines: Sequence[int], most: int) -> str:
+    links = ", ".join(f'<a href="#line-{line + 1}">{line + 1}</a>' for line in lines[:most])
+    return links + (f" and {len(lines) - most:,} more" if len(lines) > most else "")
 
 
 def groups_section(findings: Findings) -> str:
@@ -132,7 +131,7 @@ def lengths_section(findings: Findings) -> str:
         theirs = sum(texts.references[texts.closest(place, line)][line].size for line in range(len(texts)))
         blank, short, long = (len(findings.with_fault(key, place)) for key in ("blank", "short", "long"))
         rows.append([system, f"{ours / theirs:.3f}" if theirs else "", f"{blank + short:,}", f"{long:,}"])
-    head = ["length as a share of the reference's", "all lines together", "lines below 0.5", "lines above 2"]
+    head = ["length as a share of the reference's", "all lines together", "blank or much too short", "much too long"]
     figures = [
         Figure(
             "Lines by their length as a share of the reference's",

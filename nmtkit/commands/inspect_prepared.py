@@ -9,7 +9,8 @@ from nmtkit.commands.prepare_inputs import check_settings, dev_tag
 from nmtkit.config import Config
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
 from nmtkit.data.manifest import prepared
-from nmtkit.data.store import PairStore, open_lines
+from nmtkit.data.store import REMEDY, PairStore, open_lines
+from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder
 
 
@@ -61,13 +62,16 @@ class Prepared(NamedTuple):
         return {side: segmenter.decode([sentences[number - 1].tolist()])[0] for (side, sentences), segmenter in both}
 
     def range_of(self, corpus: str) -> tuple[int, int]:
-        """Return the places of the pairs of a corpus: the first, and one behind the last."""
+        """Return the places of the pairs of a corpus: the first, and one behind the last.
+
+        Raises DataError where it is not among those prepared.
+        """
         begin = 0
         for name, size in self.sizes.items():
             if name == corpus:
                 return begin, begin + size
             begin += size
-        raise KeyError(corpus)
+        raise DataError(f"corpus {corpus!r} is not among those prepared ({', '.join(self.sizes)}); {REMEDY}")
 
     def number(self, corpus: str, line: int) -> int | None:
         """Return which pair, counted from 1, a line of a corpus became; None where it became none."""

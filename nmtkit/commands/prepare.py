@@ -19,7 +19,8 @@ from typing import Any
 from nmtkit.commands import prepare_stages as stages
 from nmtkit.commands.batches import corpus_sizes
 from nmtkit.commands.prepare_content import Made, content_of, to_json
-from nmtkit.commands.prepare_inputs import Inputs, Keys, describe, dev_tag, gather, vocabulary_changes
+from nmtkit.commands.prepare_inputs import Inputs, Keys, describe, dev_tag, gather
+from nmtkit.commands.prepare_refusals import has_checkpoints, refusal, vocabulary_changes
 from nmtkit.commands.prepare_report import show
 from nmtkit.commands.prepare_text import CleanText, clean_text
 from nmtkit.commands.report_page import page
@@ -27,7 +28,7 @@ from nmtkit.config import Config
 from nmtkit.corpus.segmenters import Segmenter, load_segmenter
 from nmtkit.corpus.standard_input import reads_standard_input, received
 from nmtkit.data.manifest import Stage, changes, load_manifest
-from nmtkit.errors import CheckpointError, DataError
+from nmtkit.errors import DataError
 from nmtkit.log import Log
 from nmtkit.run_folder import RunFolder, write_text
 from nmtkit.run_lock import RunLock
@@ -82,7 +83,9 @@ class _Preparation:
         self._keys = Keys(config, inputs)
         self._facts = describe(config, inputs)
         self._manifest = load_manifest(run.manifest)
+        self._keys.name_corpora(self._manifest)
         self._before = dict(self._manifest.stages)
+        self._found = load_manifest(run.manifest)
         self._unfinished = run.data / ".unfinished"
         self._done: list[str] = []
         self._whole: dict[str, Stage] = {}
@@ -188,25 +191,16 @@ class _Preparation:
     def _refuse_early(self) -> None:
         """Refuse settings that would change the vocabulary under trained weights before any work is done."""
         found = list(vocabulary_changes(self._manifest.facts, self._facts)) if self._before else []
-        if found and self._has_checkpoints():
-            raise self._refusal(found[0])
+        if found and has_checkpoints(self._run):
+            raise refusal(self._run, found[0])
 
     def _refuse_vocabulary(self, new: str) -> None:
         """Refuse a vocabulary that differs from the one weights were trained with."""
         before = self._before.get("vocabulary")
         old = before.digest if before else self._vocabulary_on_disk()
-        if old not in ("", new) and self._has_checkpoints():
-            raise self._refusal("the text it is learned from has changed")
-
-    def _has_checkpoints(self) -> bool:
-        folders = self._run.checkpoints.glob("*/weights.safetensors")
-        return any(not weights.parent.name.startswith(".") for weights in folders)
-
-    def _refusal(self, why: str) -> CheckpointError:
-        return CheckpointError(
-            f"{self._run.checkpoints} holds weights trained with the vocabulary in {self._run.data}, which would "
-            f"change ({why}); choose another folder with --run, or delete {self._run.checkpoints}"
-        )
+        if old not in ("", new) and has_checkpoints(self._run):
+            self._found.save(self._run.manifest)  # what the run was prepared with is there as ever
+            raise refusal(self._run, "the text it is learned from has changed")
 
     # What is done.
 
@@ -267,7 +261,9 @@ class _Preparation:
             self._config, spool, segmenters, self._log, run=self._run, key=key, processes=self._processes
         )
         tags = [corpus.tag for corpus in self._config.corpus.train]
-        made = digest([*made_of, self._config.prepare.max_pieces, *([tags] if any(tags) else [])])
+        sizes = list(corpus_sizes({"text": self._text.stage, "train": stage}).values())
+        more = [*([tags] if any(tags) else []), *([sizes] if len(sizes) > 1 else [])]  # where each corpus ends
+        made = digest([*made_of, self._config.prepare.max_pieces, *more])
         return self._complete("train", replace(stage, digest=made))
 
     def _do_dev(self, key: str, segmenters: tuple[Segmenter, Segmenter], made_of: list[str]) -> None:

@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 from nmtkit.commands.prepare_inputs import dev_tag
 from nmtkit.commands.prepare_suspicions import SIDES, share, suspicions
 from nmtkit.config import Config
+from nmtkit.corpus.blocks import MISSING_LANGUAGE
+from nmtkit.corpus.counts import INVALID
 from nmtkit.corpus.segmenters import Segmenter
 
+BEFORE = (MISSING_LANGUAGE, INVALID)
+"""The reasons for which pairs are dropped before normalizers see them."""
 SHOWN = 10
 """Pairs of each corpus that are shown after every step."""
 
@@ -126,9 +130,13 @@ def _held_out(corpus: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _normalizers(text: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield each normalizer with the share of lines of source and target that it changed, over all training corpora."""
+    """Yield each normalizer with the share of lines of source and target that it changed, over all training corpora.
+
+    Pairs that lack a side or are no text are dropped before there is anything to change.
+    """
     corpora = text["corpora"]
-    read = sum(corpus["read"] for corpus in corpora)
+    dropped = (corpus["drops"].get(reason, {"count": 0}) for corpus in corpora for reason in BEFORE)
+    read = sum(corpus["read"] for corpus in corpora) - sum(drops["count"] for drops in dropped)
     for place, kind in enumerate(text["normalizers"]):
         changed = {
             f"{side}_changed": share(

@@ -97,6 +97,14 @@ class Keys:
         content, tag = self._inputs.contents([self._inputs.dev]), dev_tag(self._config)
         return digest([self._cleaning, content, vocabulary, self._config.prepare.max_pieces, *([tag] if tag else [])])
 
+    def name_corpora(self, manifest: Manifest) -> None:
+        """Call the corpora of a text that stays as they are called now: nothing is made again for a name."""
+        text = manifest.stages.get("text")
+        if text is not None and text.key == self.text():
+            for part, named in (("corpora", self._inputs.train), ("held_out", self._inputs.held_out)):
+                for corpus, now in zip(text.report[part], named, strict=True):
+                    corpus["name"] = now.name
+
     def plan(self, train: str) -> str:
         """Return the key of the plan of batches over training pairs packed under this key."""
         weights = [corpus.weight for corpus in self._config.corpus.train], self._config.corpus.temperature
@@ -171,13 +179,26 @@ def describe(config: Config, inputs: Inputs) -> dict[str, str]:
         "train": {"seed": config.train.seed, "batch": config.train.batch.model_dump(mode="json")},
     }
     facts.update(_flat("", settings))
-    tags = {f"corpus.train[{place}].tag": corpus.tag for place, corpus in enumerate(config.corpus.train)}
-    facts.update({key: tag for key, tag in {**tags, "corpus.dev.tag": dev_tag(config)}.items() if tag})
+    facts.update(_of_corpora(config))
     facts["version of nmtkit"] = nmtkit.__version__
     facts["version of Unicode"] = unicodedata.unidata_version
     facts.update({f"version of {name}": version(name) for name in ("numpy", "sentencepiece")})
     facts.update({f"version of {name}": number for name, number in _versions(config).items()})
     return facts
+
+
+def _of_corpora(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield what single corpora have of settings beside their files; what only mixes them is under other names."""
+    keys = {f"corpus.train[{place}]": corpus for place, corpus in enumerate(config.corpus.train)}
+    for key, corpus in {**keys, **({"corpus.dev": config.corpus.dev} if config.corpus.dev else {})}.items():
+        values = corpus.model_dump(mode="json", exclude_none=True)
+        for name in ("columns", "codes", "tag", "filters"):
+            if name in values and getattr(corpus, name) != type(corpus).model_fields[name].get_default():
+                yield from _flat(f"{key}.{name}", values[name])
+        if "weight" in values:
+            yield f"weight of {key}", str(values["weight"])
+    if config.corpus.temperature is not None:
+        yield "temperature of corpus.train", str(config.corpus.temperature)
 
 
 def _fact(file: InputFile) -> str:
@@ -208,18 +229,6 @@ def check_content(text: ParallelText, run: RunFolder, manifest: Manifest) -> Non
 def _settings(facts: dict[str, str]) -> dict[str, str]:
     """Return the settings among the facts that change packed data."""
     return {name: fact for name, fact in facts.items() if name.startswith(("languages.", "prepare.", "corpus."))}
-
-
-def vocabulary_changes(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
-    """Yield a line for each setting that differs between two sets of facts and, with it, the vocabulary."""
-    tags = [list(dict.fromkeys(fact for key, fact in facts.items() if _is_tag(key))) for facts in (before, after)]
-    for difference in changes(before, after):
-        if difference.startswith("prepare.segmenter.") or (tags[0] != tags[1] and _is_tag(difference)):
-            yield difference
-
-
-def _is_tag(key: str) -> bool:
-    return key.startswith("corpus.train[")
 
 
 def _versions(config: Config) -> dict[str, str]:

@@ -139,7 +139,7 @@ def pack_train(
     for side, sentences, segmenter, frequencies in sides:
         report[side].update(side_report(sentences.lengths, frequencies, segmenter))
     report["usual_pieces"] = _usual(report["source"]["lengths"])
-    report["coverage"] = coverage(counts.frequencies, joint=segmenters[0].fingerprint == segmenters[1].fingerprint)
+    report["coverage"] = coverage(counts.frequencies, joint=config.prepare.segmenter.joint)
     return Stage(key, files=_checksums(run.data, PACK_FILES), report=report)
 
 

@@ -124,7 +124,7 @@ def _scale(columns: Sequence[Column], rows: Sequence[Sequence[Estimate]]) -> tup
         for column, each in zip(columns, row, strict=True):
             ends += [each.value] if column.doubtful else each
     step = nice(max(1.0, (max(ends) - min(ends)) / LEVELS))
-    low = max(0, math.floor(min(ends) / step) * step)
+    low = math.floor(min(ends) / step) * step
     if min(ends) == max(ends) == 100:
         low -= step  # no scale goes beyond what is perfect
     return low, step, max(low + step, math.ceil(max(ends) / step) * step)

@@ -59,11 +59,11 @@ def _held_out(report: Part) -> str:
     if not report["held_out"].value:
         return ""
     rows = [[name(text["name"].value), text["read"].number, _left_out(text["drops"])] for text in report["held_out"]]
-    return f"<h3>Development and test sets</h3>\n{table(['set', 'pairs', 'blank'], rows)}"
+    return f"<h3>Development and test sets</h3>\n{table(['set', 'pairs', 'left out'], rows)}"
 
 
 def _left_out(drops: Part) -> str:
-    return ", ".join(each["count"].number for _, each in drops.items() if each["count"].value) or "0"
+    return ", ".join(f"{each['count'].number} {name(key)}" for key, each in drops.items() if each["count"].value) or "0"
 
 
 def _corpus(summary: str, content: str, *, opened: bool) -> str:

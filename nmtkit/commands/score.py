@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nmtkit import __version__
 from nmtkit.commands.error_report import write_reports
-from nmtkit.commands.score_checks import check_script, suspicions
+from nmtkit.commands.score_checks import check_scripts, suspicions
 from nmtkit.commands.score_material import Material, System
 from nmtkit.commands.score_output import Output, show, write_sentences
 from nmtkit.commands.score_reading import Given, read_given, read_test_sets
@@ -36,7 +36,8 @@ def score_files(
     of each label are scored by themselves as well.
 
     Raises DataError, naming both files and counts, where they differ in lines, and where a file is missing, empty or
-    not UTF-8; ConfigError where a metric cannot be built, or lacks the sources.
+    not UTF-8; ConfigError where a metric cannot be built, or lacks the sources, or where the output would replace a
+    file that was read.
     """
     check_stdout("the scores go")
     metrics = build_metrics(config, target_language)
@@ -114,9 +115,8 @@ def _score(
         log.info(notice)
     evaluated: list[Evaluated] = []
     for test in tests:
-        if warning := check_script(test, origin["target_language"]):
-            log.warn(warning)
-        for suspicion in suspicions(test, metrics.metrics):
+        output.check_apart(test)
+        for suspicion in (*check_scripts(test, origin["target_language"]), *suspicions(test, metrics.metrics)):
             log.warn(suspicion)
         total = len(metrics.metrics) * len(test.systems) * len(test)
         with log.progress(f"scoring {test.name}", total, "lines") as meter:
@@ -157,12 +157,17 @@ def _check_place(run: RunFolder) -> None:
 
 def _translated(test: Material, translator: "Translator", config: Config, log: Log) -> list[str]:
     """Return the translations of a test set."""
+    from nmtkit.translation.translator import TranslationCounts
+
     name, sources = test.name, test.sources or []
     if wrong := untagged(test.tag, [corpus.tag for corpus in config.corpus.train]):
         log.warn(f"{name} {wrong} (corpus.test.tag)")
     hypotheses = []
+    translator.counts = TranslationCounts()
     with log.progress(f"translating {name}", len(sources), "lines") as meter:
         for found in translator.hypotheses(sources, tag=test.tag):
             hypotheses.append(found[0].text)
             meter.advance()
+    for warning in translator.warnings():
+        log.warn(f"{name}: {warning}")
     return hypotheses

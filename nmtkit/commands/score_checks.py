@@ -2,15 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
+from itertools import chain
 
 from nmtkit.analysis.tokens import UNSPACED_SCRIPTS
 from nmtkit.commands.score_material import Material
+from nmtkit.corpus.filters.scripts import scripts_of
 from nmtkit.corpus.profile import script_of
 from nmtkit.errors import ConfigError
 from nmtkit.metrics.base import Metric
-from nmtkit.metrics.languages import UNKNOWN, UNSPACED, primary_language
+from nmtkit.metrics.languages import UNKNOWN, primary_language
 
 TOKENIZED_SHARE = 0.3
 """Text in which this share of the lines has a space before a full stop or comma is taken for tokenized."""
@@ -21,9 +23,10 @@ MOSTLY, SELDOM = 0.5, 0.1
 """Shares of marks with a space at one side: the one in a text where that is the rule, the other where it is not."""
 FEW_CAPITALS, MANY_CAPITALS = 0.1, 0.3
 """Shares of lines with a capital, of those with letters that have one: in lower-cased text and in other text."""
+UNSPACED_SHARE = 0.3
+"""The share of letters from which on a text counts as one without spaces: each of them says as much as a word."""
 ENOUGH = 5
 """Lines or marks below which a share says nothing."""
-UNSPACED_SHARE = 0.3
 
 _TOKENIZED = re.compile(r"(?<=\S) (?:[.,](?=\s|$)|@-@)")
 _ESCAPED = re.compile(r"&(?:amp|quot|apos|lt|gt|#124|#91|#93);")
@@ -72,29 +75,44 @@ class Text:
         return sum(len(spaced.findall(line)) for line in self.lines) / marks if marks >= ENOUGH else None
 
 
-def check_script(material: Material, target_language: str) -> str:
-    """Return a warning where references are in a script without spaces but their language has them; mostly nothing.
+def check_scripts(material: Material, target_language: str) -> list[str]:
+    """Return a warning for each text most letters of which are of no script of the target language; mostly none.
 
-    Raises ConfigError where no language was named, as nothing would be scored by its right tokens.
+    Raises ConfigError where no language was named and references write no spaces: nothing says what a word is there.
     """
     language = primary_language(target_language)
-    if language in UNSPACED:
-        return ""
+    if language == UNKNOWN:
+        if script := _main(_letters(material.references[0]), set(UNSPACED_SCRIPTS), UNSPACED_SHARE):
+            raise ConfigError(
+                f"{material.name}: the references are written in {script}, without spaces between words, and no target "
+                "language is named, so nothing says what a word is; give it, as in --set languages.target=zh"
+            )
+        return []
+    own = scripts_of(target_language) or scripts_of(language)
+    warnings = []
+    for text in chain.from_iterable(_texts(material)) if own else ():
+        letters = _letters(text.lines)
+        if script := _main(letters, letters.keys() - set(own), MOSTLY):
+            warnings.append(
+                f"{material.name}: the {text.name} are written in {script}, but the target language is "
+                f'"{target_language}", whose tokens are not theirs; check the files and languages.target'
+            )
+    return warnings
+
+
+def _letters(lines: Iterable[str]) -> Counter[str]:
+    """Count the letters of each script."""
     letters: Counter[str] = Counter()
-    for character, count in Counter("".join(material.references[0])).items():
+    for character, count in Counter("".join(lines)).items():
         letters[script_of(character)] += count
     del letters[""]
-    unspaced = {script: letters[script] for script in UNSPACED_SCRIPTS if script in letters}
-    if sum(unspaced.values()) <= UNSPACED_SHARE * letters.total():
-        return ""
-    script = max(unspaced, key=lambda each: unspaced[each])
-    seen = f"{material.name}: the references are written in {script}, without spaces between words"
-    if language == UNKNOWN:
-        raise ConfigError(
-            f"{seen}, and no target language is named, so nothing says what a word is; give it, as in "
-            "--set languages.target=zh"
-        )
-    return f'{seen}, but the target language is "{target_language}", whose tokens are not theirs; set languages.target'
+    return letters
+
+
+def _main(letters: Counter[str], scripts: Set[str], share: float) -> str:
+    """Return the most frequent of these scripts where more than a share of the letters are of them, else nothing."""
+    found = {script: letters[script] for script in scripts}
+    return max(found, key=lambda each: found[each]) if sum(found.values()) > share * letters.total() else ""
 
 
 def suspicions(material: Material, metrics: Sequence[Metric]) -> Iterator[str]:
@@ -111,12 +129,14 @@ def _problems(material: Material, metrics: Sequence[Metric]) -> Iterator[str]:
     for text in references:
         yield from _of_references(text, systems[0])
     yield from _of_systems(material)
-    longest = max(len(line.split()) for text in (*systems, *references) for line in text.lines)
-    if any(metric.patience is not None and longest > metric.patience for metric in metrics):
-        yield (
-            f"a line has {longest:,} words, for which TER may take minutes to hours; leave it out with "
-            "--set \"score.metrics=[{kind='bleu'}, {kind='chrf'}]\", or put one sentence on a line"
-        )
+    for metric in metrics:
+        if metric.patience is not None:
+            longest = max(metric.words(line) for text in (*systems, *references) for line in text.lines)
+            if longest > metric.patience:
+                yield (
+                    f"a line has {longest:,} words, for which {metric.name} may take minutes to hours; leave it out "
+                    "with --set \"score.metrics=[{kind='bleu'}, {kind='chrf'}]\", or put one sentence on a line"
+                )
 
 
 def _texts(material: Material) -> tuple[list[Text], list[Text]]:

@@ -1,6 +1,7 @@
 """What is scored: the sources, references and systems of a test set, line by line, and the files they came from."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Material:
     labels: list[str]
     source_file: str | None = None
     reference_files: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    """All that was read but the systems' files."""
     tag: str = ""
     """What stands before each source; empty where nothing does."""
 

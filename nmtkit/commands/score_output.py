@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nmtkit.commands.error_report import ReportWish
+from nmtkit.commands.score_material import Material
 from nmtkit.commands.score_results import Evaluated, Result, TestSet, drawing, plain
 from nmtkit.commands.score_tables import Scores, latex, markdown, print_tables
 from nmtkit.corpus.lines import clean
+from nmtkit.errors import ConfigError
 from nmtkit.metrics.base import Metric
 from nmtkit.metrics.settings import SignificanceConfig
 from nmtkit.run_folder import write_text
@@ -28,6 +30,20 @@ class Output:
     form: Form = "auto"
     per_sentence: Path | None = None
     report: ReportWish | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ConfigError where two files have one name."""
+        if self.per_sentence and self.report and self.per_sentence.absolute() == self.report.file.absolute():
+            raise ConfigError(f"--per-sentence and --report: {self.report.file} cannot be both; name two files")
+
+    def check_apart(self, test: Material) -> None:
+        """Raise ConfigError where a file that would be written is one that was read, which would be lost."""
+        written = [("--per-sentence", self.per_sentence)] if self.per_sentence else []
+        written += [("--report", file) for file in self.report.files(test.name)] if self.report else []
+        for option, file in written:
+            for other in (*test.files, *(Path(system.file) for system in test.systems if system.file)):
+                if file.is_file() and other.is_file() and file.samefile(other):
+                    raise ConfigError(f"{option} {file}: this file is scored, and would be lost; name another one")
 
 
 def show(test_sets: Sequence[TestSet], origin: dict[str, Any], significance: SignificanceConfig, form: Form) -> None:

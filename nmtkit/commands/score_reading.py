@@ -56,6 +56,7 @@ def read_given(given: Given, log: Log) -> Material:
         labels=_labels(given.labels, beside),
         source_file=None if given.source is None else str(given.source),
         reference_files=tuple(map(str, given.references)),
+        files=tuple(file for file in (given.source, *given.references, given.labels) if file is not None),
     )
 
 
@@ -103,6 +104,7 @@ def _test_set(
         labels=_labels(labels, beside),
         source_file=text.source_name,
         reference_files=(text.target_name, *(file.name for file in text.more_references)),
+        files=(*text.files, *(file.path for file in text.more_references), *([labels] if labels else [])),
         tag=files.tag,
     )
 

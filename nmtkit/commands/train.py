@@ -30,6 +30,7 @@ from nmtkit.training.changes import Change, changes, flat
 from nmtkit.training.checkpoints import (
     Checkpoint,
     average_is_current,
+    check_model,
     check_vocabularies,
     checkpoint_folders,
     newest_resumable,
@@ -198,7 +199,8 @@ def check_resumable(given: Given, run: RunFolder, checkpoint: Checkpoint) -> lis
 
     Raises CheckpointError, naming each setting with its old and its new value.
     """
-    old = load_run_config(run)
+    weights, old = checkpoint.folder / WEIGHTS, load_run_config(run)
+    check_model(weights, old.model)
     new = as_begun(given.config, old).model_dump(exclude_none=True)
     found = list(changes(old.model_dump(exclude_none=True), new))
     refused = [f"  {change}" for change in found if not change.allowed]
@@ -208,7 +210,7 @@ def check_resumable(given: Given, run: RunFolder, checkpoint: Checkpoint) -> lis
             + "\nset them back, or train into another folder with --run"
         )
     segmenters = given.segmenters
-    check_vocabularies(checkpoint.folder / WEIGHTS, segmenters.source.fingerprint, segmenters.target.fingerprint)
+    check_vocabularies(weights, segmenters.source.fingerprint, segmenters.target.fingerprint)
     if checkpoint.origin.data != given.data.fingerprint:
         raise CheckpointError(
             f"{run.data}: the training pairs are not those that {checkpoint.folder} was trained with; "
@@ -229,7 +231,8 @@ def _train(given: Given, run: RunFolder, start: Start, log: Log, group: Group) -
     source, target = given.segmenters.source.fingerprint, given.segmenters.target.fingerprint
     initial = checkpoint.origin.initial if checkpoint else start.initial.origin if start.initial else {}
     dev = given.data.dev_fingerprint
-    origin = Origin(precision, source, target, given.data.fingerprint, dev, versions(), initial)
+    model_settings = config.model.of_weights
+    origin = Origin(precision, source, target, given.data.fingerprint, model_settings, dev, versions(), initial)
     if checkpoint and state.best is not None and checkpoint.origin.dev != dev:
         log.info("corpus.dev: other pairs than before, so earlier scores do not compare, and the best is sought anew")
         state.forget_scores()

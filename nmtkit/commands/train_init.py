@@ -11,9 +11,8 @@ from nmtkit.log import Log
 from nmtkit.models.base import Model, Side
 from nmtkit.run_folder import RunFolder
 from nmtkit.schema import quoted
-from nmtkit.toml import inline
-from nmtkit.training.changes import changes
-from nmtkit.training.checkpoints import check_vocabularies
+from nmtkit.training.changes import changes, shown
+from nmtkit.training.checkpoints import check_model, check_vocabularies
 from nmtkit.training.choice import find_weights, updates_of
 from nmtkit.training.init_from import Pieces, match_pieces, put_weights
 from nmtkit.training.settings import InitConfig
@@ -87,6 +86,7 @@ def open_initial(config: Config, segmenters: Segmenters, log: Log) -> Initial | 
     theirs = load_run_config(other)
     _check_models(config, theirs, other)
     weights = find_weights(other, init.checkpoint, log.warn)
+    check_model(weights, theirs.model)
     if init.vocabulary == "same":
         _check_same(weights, segmenters, other)
         pieces = None
@@ -124,7 +124,7 @@ def _check_models(config: Config, theirs: Config, other: RunFolder) -> None:
                 [
                     f"{other}: its weights are of another model than this one (train.init):",
                     *(
-                        f"  model.{change.key}: {inline(change.old)} there, {inline(change.new)} here"
+                        f"  model.{change.key}: {shown(change.old)} there, {shown(change.new)} here"
                         for change in differing
                     ),
                 ]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from nmtkit.config import Config
 from nmtkit.corpus.lines import LineCounts, clean_lines, raw_lines, read_lines, stream_lines
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "standard input"
 """What messages call it."""
 
+Form = Literal["text", "scores", "list"]
+"""What is written for a line."""
 Rows = Callable[[int, "Sequence[Hypothesis]"], Iterator[str]]
 """From the number of a line, counted from 1, and its hypotheses to what is written, without line ends."""
 
@@ -49,14 +51,16 @@ def translate(
     source: Path | None = None,
     output: Path | None = None,
     device: str = "auto",
-    scores: bool = False,
+    form: Form = "text",
     strict: bool = False,
 ) -> None:
     """Translate `source` (None: standard input) into `output` (None: standard output), chunk by chunk.
 
+    In the form of a list each translation of a line has a row of its own, also where there is but one; where there may
+    be several, that is the form in any case.
     A file of output is there whole or not at all. Raises DataError where a file cannot be read or written,
-    and, with `strict`, after the last line where a line was cut or bytes that are not UTF-8 were replaced;
-    CheckpointError where the run cannot be used; ConfigError where the device or the tag does not exist.
+    and, with `strict`, after the last line where a line was cut or repaired, or its translation ended by the length
+    limit; CheckpointError where the run cannot be used; ConfigError where the device or the tag does not exist.
     """
     _check(source, output)
     if source is None and sys.stdin.isatty():
@@ -81,15 +85,17 @@ def translate(
         started = time.monotonic()
         quiet = output is None and sys.stdout.isatty()
         with nullcontext() if quiet else log.progress("translated", unit="lines") as meter:
-            rows = _rows(getattr(config.translate.search, "n_best", 1), scores=scores)
+            rows = _rows("list" if getattr(config.translate.search, "n_best", 1) > 1 else form)
             for answered in answer(lines, translator, sink, rows, numbers):
                 if meter is not None:
                     meter.advance(answered)
     _summarize(translator, line_counts, numbers, time.monotonic() - started, log)
-    if strict and (translator.counts.cut or line_counts.invalid_bytes):
+    counts = translator.counts
+    if strict and (counts.cut or counts.endless or line_counts.invalid_bytes or line_counts.controls_removed):
         raise DataError(
-            f"--strict: {counted(translator.counts.cut, 'line')} cut and {line_counts.invalid_lines:,} not UTF-8 "
-            "(see above); every line was answered"
+            f"--strict: {counted(counts.cut, 'line')} cut, {counts.endless:,} ended by the length limit, "
+            f"{line_counts.invalid_lines:,} not UTF-8, {counted(line_counts.controls_removed, 'control character')} "
+            "removed (see above); every line was answered"
         )
 
 
@@ -114,11 +120,11 @@ def answer(
         yield len(chunk)
 
 
-def _rows(n_best: int, *, scores: bool) -> Rows:
+def _rows(form: Form) -> Rows:
     """Return how answers are written."""
-    if n_best > 1:
+    if form == "list":
         return lambda number, found: (f"{number}\t{each.score:.6f}\t{each.text}" for each in found)
-    if scores:
+    if form == "scores":
         return lambda _, found: iter((f"{found[0].score:.6f}\t{found[0].text}",))
     return lambda _, found: iter((found[0].text,))
 
@@ -154,6 +160,8 @@ def standard_input() -> Iterator[bytes]:
     try:
         # Not sys.stdin.buffer: Python aborts at its end where a thread still waits in that.
         stream = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+        # Where another program left it so, reading would take a pause of the writer for the end.
+        os.set_blocking(stream.fileno(), True)
     except (OSError, ValueError):
         stream = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
     yield from stream_lines(stream, STANDARD_INPUT)
@@ -174,6 +182,8 @@ def _opened(output: Path | None) -> Iterator[BinaryIO]:
             is_device = output.exists() and not output.is_file()
             path = output if is_device else stack.enter_context(replacing(output.resolve()))
             yield stack.enter_context(path.open("wb"))
+    except BrokenPipeError:  # who reads a pipe that is named went away, as with standard output
+        raise
     except OSError as error:
         raise DataError(f"--output {output} cannot be written ({error.strerror or error}); choose another") from None
 
@@ -188,24 +198,16 @@ def _summarize(
             f"bytes that are not UTF-8, turned into U+FFFD: {lines.invalid_bytes:,} in "
             f"{counted(lines.invalid_lines, 'line')} (first in line {lines.first_invalid:,})"
         )
-    if counts.cut:
-        log.warn(
-            f"more than translate.max_pieces pieces, translated in parts: {counted(counts.cut, 'line')} "
-            f"(first line {counts.first_cut:,})"
-        )
-    if counts.paragraphs:
-        usual = translator.usual_pieces
-        log.warn(
-            f"of several sentences and longer than 99.9 % of the lines trained on ({usual} pieces), so that sentences "
-            f"may get lost: {counted(counts.paragraphs, 'line')} (first line {counts.first_paragraph:,}); put one "
-            f"sentence on a line, or set translate.max_pieces = {usual} to have lines cut at sentence ends"
-        )
+    if lines.controls_removed:
+        log.warn(f"control characters removed: {lines.controls_removed:,} (first in line {lines.first_control:,})")
+    for warning in translator.warnings():
+        log.warn(warning)
     if counts.unknown:
         log.info(f"unknown to the vocabulary: {counts.unknown:,} of {counted(counts.pieces, 'source piece')}")
-    if lines.separators_replaced or lines.controls_removed:
+    if lines.separators_replaced:
         log.info(
-            f"tabs and other separators inside lines turned into spaces: {lines.separators_replaced:,}, "
-            f"control characters removed: {lines.controls_removed:,}"
+            f"tabs and other separators inside lines turned into spaces: {lines.separators_replaced:,} "
+            f"(first in line {lines.first_separator:,})"
         )
     if numbers.differing:
         log.info(f"numbers not as in the line: {counted(numbers.differing, 'line')} (first line {numbers.first:,})")

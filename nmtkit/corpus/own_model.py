@@ -20,8 +20,9 @@ from nmtkit.corpus.pieces import (
     tag_piece,
     taken,
 )
-from nmtkit.corpus.sampling import GreedyWays, Sampler
+from nmtkit.corpus.sampling import Sampler
 from nmtkit.corpus.segmenters import BytesConfig, CharactersConfig, Learned, WordPieceConfig
+from nmtkit.corpus.ways import GreedyWays
 from nmtkit.errors import CheckpointError, ConfigError
 
 FORMAT = "nmtkit segmenter"

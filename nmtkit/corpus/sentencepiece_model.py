@@ -17,8 +17,9 @@ from nmtkit.corpus.pieces import (
     byte_surface,
     tag_piece,
 )
-from nmtkit.corpus.sampling import BpeWays, Sampler, UnigramWays, Ways
+from nmtkit.corpus.sampling import Sampler, Ways
 from nmtkit.corpus.vocabulary import UNK
+from nmtkit.corpus.ways import BpeWays, UnigramWays
 from nmtkit.errors import CheckpointError
 
 UNKNOWN_PENALTY = 10.0

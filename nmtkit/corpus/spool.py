@@ -20,6 +20,9 @@ FILES = ("text", "blocks", "keys")
 SAMPLE_SEED = 1
 """Which lines a vocabulary is learned from is part of the method, not of an experiment."""
 
+MOST_HYPERGEOMETRIC = 10**9
+"""The number from which on numpy draws no hypergeometric numbers."""
+
 
 class SpoolBlock(NamedTuple):
     """Clean pairs of one corpus (its place in the configuration), with the numbers of their lines in it, from 1."""
@@ -107,10 +110,12 @@ class Spool:
     def lines_of(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, list[int]]]:
         """Yield the lines of pairs, given by their numbers in order, as the lines of a corpus at a time."""
         blocks = np.searchsorted(self.starts, numbers, side="right") - 1
-        for block in np.unique(blocks).tolist():
+        borders = np.flatnonzero(np.diff(blocks)) + 1
+        for some in np.split(numbers, borders) if len(numbers) else ():
+            block = int(np.searchsorted(self.starts, some[0], side="right")) - 1
             place = self.places[block]
             lines = np.fromfile(self.folder / "text", "<i8", place.pairs, offset=place.offset)
-            yield place.corpus, lines[numbers[blocks == block] - self.starts[block]].tolist()
+            yield place.corpus, lines[some - self.starts[block]].tolist()
 
     def digest(self) -> str:
         """Return the SHA-256 of the sentences, hexadecimal; where they stood before cleaning does not count."""
@@ -144,15 +149,22 @@ def read_block(folder: Path, place: Place, kept: NDArray[np.bool_]) -> SpoolBloc
 def sample(spool: Spool, size: int) -> Iterator[SentencePair]:
     """Yield `size` pairs of a spool drawn at random, in their order, or all of them where there are no more.
 
-    Any set of that size is as likely as any other: each block gives as many as fall to it (a hypergeometric draw). The
-    same spool gives the same sample.
+    Any set of that size is as likely as any other: each block gives as many as fall to it (a hypergeometric draw; of
+    more pairs than that is computed for, a binomial one, which is near it). The same spool gives the same sample.
     """
     generator = np.random.default_rng(SAMPLE_SEED)
     left, wanted = int(spool.kept.sum()), size
     for block in spool:
         pairs = len(block.lines)
-        share = pairs if wanted >= left else int(generator.hypergeometric(pairs, left - pairs, wanted)) if pairs else 0
+        share = pairs if wanted >= left else _share(generator, pairs, left, wanted) if pairs else 0
         chosen: Any = range(pairs) if share == pairs else sorted(generator.choice(pairs, share, replace=False).tolist())
         left, wanted = left - pairs, wanted - share
         for place in chosen:
             yield SentencePair(block.sources[place], block.targets[place])
+
+
+def _share(generator: np.random.Generator, pairs: int, left: int, wanted: int) -> int:
+    """Return how many of the wanted pairs, out of so many left, fall to a block that has some of these."""
+    if left < MOST_HYPERGEOMETRIC:
+        return int(generator.hypergeometric(pairs, left - pairs, wanted))
+    return min(pairs, int(generator.binomial(wanted, pairs / left)))

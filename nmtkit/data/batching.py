@@ -15,6 +15,8 @@ from nmtkit.data.tensors import Indexes, Lengths, cut
 
 NEAR = 1 / 16
 """Up to which part of its share a process gets more or less, so that no tensor is cut: each piece costs by itself."""
+AT_ONCE = 1 << 20
+"""Pairs whose lengths are looked at at once where the longest are sought."""
 PASSED_OVER = 32
 """Tensors too large for what is left of an update that are passed over in search of one that fits."""
 
@@ -109,11 +111,14 @@ def plan_in_order(source: Lengths, target: Lengths, tokens: int) -> list[Indexes
 
 def longest_tensor(source: Lengths, target: Lengths, tokens: int) -> Indexes:
     """Return the longest pairs of all, as many as fit into the budget: what attention needs most memory for."""
-    both = source + target
-    count = min(len(both), max(1, tokens // (int(max(source.max(), target.max())) + 1)))
-    least = np.partition(both, len(both) - count)[len(both) - count]
-    longest = np.flatnonzero(both >= least)
-    return longest[np.argsort(both[longest], kind="stable")][-count:]
+    count = min(len(source), max(1, tokens // (int(max(source.max(), target.max())) + 1)))
+    longest = np.empty(0, np.int64)
+    for begin in range(0, len(source), AT_ONCE):
+        both = source[begin : begin + AT_ONCE] + target[begin : begin + AT_ONCE]
+        least = np.partition(both, max(0, len(both) - count))[max(0, len(both) - count)]
+        some = np.concatenate([longest, begin + np.flatnonzero(both >= least)])
+        longest = some[np.argsort(source[some] + target[some], kind="stable")][-count:]
+    return longest
 
 
 def summarize(updates: Sequence[Update], source: Lengths, target: Lengths) -> PlanSummary:

@@ -38,7 +38,7 @@ REMEDY = "run `nmtkit prepare` for this run folder again"
 
 
 class Sentences:
-    """The sentences of one side, read from the disk as they are asked for. Opening costs the same for any size."""
+    """The sentences of one side, read from the disk as they are asked for. Opening reads their lengths."""
 
     def __init__(
         self,

@@ -72,6 +72,10 @@ class Metric(ABC):
     def values(self, sums: Array) -> Array:
         """Return the score of each of many sums: (…, W) → (…)."""
 
+    def words(self, line: str) -> int:
+        """Return how many words a line has for this metric."""
+        return len(line.split())
+
     def sentence_values(self, statistics: Array) -> Array:
         """Return the score of each line by itself, (N, W) → (N,)."""
         return self.values(statistics)

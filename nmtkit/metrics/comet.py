@@ -42,7 +42,7 @@ class CometConfig(MetricSection):
         "path.",
     )
     batch_size: int = Field(16, ge=1, description="Segments computed at once.")
-    gpus: int = Field(0, ge=0, description="GPUs to compute on; 0: the processor.")
+    gpus: int = Field(0, ge=0, le=1, description="1: compute on a GPU; 0: on the processor.")
 
     def build(self, target_language: str) -> Metric:  # noqa: ARG002  every metric may depend on the language
         """Return the metric. Raises ConfigError where interpreter, package or model is not there."""

@@ -73,6 +73,10 @@ class SacrebleuMetric(Metric):
         """Return the score of each of many sums: (…, W) → (…)."""
         return self._formula.values(sums)
 
+    def words(self, line: str) -> int:
+        """Return how many words sacreBLEU makes of a line."""
+        return len(self._metric._preprocess_segment(line).split())
+
     def sentence_values(self, statistics: Array) -> Array:
         """Return the score of each line by itself, (N, W) → (N,)."""
         return (self._formula.sentences or self._formula.values)(statistics)

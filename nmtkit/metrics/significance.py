@@ -5,6 +5,7 @@ each. What is drawn depends on the number of lines, of draws and the seed alone:
 systems, so that comparisons are paired, and the same files always have the same intervals and p-values.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -118,7 +119,9 @@ def interval(scores: Array, confidence: float) -> Interval:
 
 
 def _chunks(lines: int, draws: int) -> Iterator[int]:
-    size = max(1, _AT_ONCE // lines)
+    """Yield the sizes of portions of draws, in which the same lines are drawn as in one: bits come 32 at once."""
+    whole = 32 // math.gcd(32, lines)
+    size = max(1, _AT_ONCE // lines // whole) * whole
     for begin in range(0, draws, size):
         yield min(size, draws - begin)
 

@@ -9,8 +9,8 @@ from nmtkit.metrics.base import MetricSection
 from nmtkit.metrics.languages import UNSPACED, primary_language
 from nmtkit.metrics.sacre import Formula, SacrebleuMetric
 
-SPLIT = ("zh", "ja")
-"""The languages whose characters sacreBLEU makes words of."""
+SPLIT = ("zh",)
+"""The language whose characters sacreBLEU makes words of; of Japanese it splits kanji alone, and kana stay together."""
 
 
 class TerConfig(MetricSection):
@@ -22,8 +22,8 @@ class TerConfig(MetricSection):
     case_sensitive: bool = Field(False, description="Count case; sacreBLEU's default ignores it.")
     asian_support: Literal["auto", "on", "off"] = Field(
         "auto",
-        description="Make each Chinese or Japanese character a word (includes normalized); "
-        "auto: for targets zh and ja.",
+        description="Make each Chinese character a word (includes normalized); auto: for target zh. Japanese kana stay "
+        "together, so that most of a sentence is one word.",
     )
 
     def unfit(self, target_language: str) -> str:
@@ -40,7 +40,7 @@ class TerConfig(MetricSection):
         from nmtkit.metrics import formulas
 
         if problem := self.unfit(target_language):
-            raise ConfigError(f'score.metrics: kind = "ter": {problem}; leave it out, or set asian_support = "off"')
+            raise ConfigError(f'score.metrics: kind = "ter": {problem}; leave it out')
         unspaced = primary_language(target_language) in SPLIT
         asian = self.asian_support == "on" or (self.asian_support == "auto" and unspaced)
         metric = TER(

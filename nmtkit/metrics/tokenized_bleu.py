@@ -22,6 +22,10 @@ from nmtkit.metrics.sacre import Reading, SacrebleuMetric
 SPLIT_HYPHEN = r"\1 ##AT##-##AT## \2"
 """A hyphen of a compound between the parts of it, as the data of the time had it."""
 
+OWN_RULES = ("ca", "fi", "ga", "so", "sv", "tdt")
+"""Languages for which Moses has rules (colons, apostrophes and middle dots inside words) that sacremoses has not."""
+
+_LAST_STOP = re.compile(r"(?<=[^\s.])\.$")
 _COMPOUND_HYPHEN = re.compile(r"(\S)-(\S)")
 
 
@@ -45,10 +49,12 @@ class MosesConfig(MetricSection):
             return (
                 f'Moses\'s rules find no words in target language "{target_language}", which has no spaces between them'
             )
+        if language in OWN_RULES:
+            return f'Moses has rules of its own for target language "{target_language}", which sacremoses has not'
         return ""
 
     def build(self, target_language: str) -> SacrebleuMetric:
-        """Return the metric. Raises ConfigError for a language that is not known or has no spaces between words."""
+        """Return the metric. Raises ConfigError for a language whose tokens by Moses's rules are not to be had."""
         if problem := self.unfit(target_language):
             raise ConfigError(f'score.metrics: kind = "{self.kind}": {problem}')
         import sacremoses
@@ -108,6 +114,8 @@ def _rules(language: str) -> str:
 def _tokenizer(language: str, replace_punctuation: bool) -> Callable[[str], str]:
     """Return Moses's tokenizer of a language; it remembers lines, since several scores and systems ask for the same.
 
+    The last word loses its full stop, be it an abbreviation or not, as in `tokenizer.perl` since 2017; sacremoses is a
+    port of an older one.
     Escapes are left out: each stands for one character, on both sides, so they change no score.
     """
     from sacremoses import MosesPunctNormalizer, MosesTokenizer
@@ -118,6 +126,6 @@ def _tokenizer(language: str, replace_punctuation: bool) -> Callable[[str], str]
     @lru_cache(maxsize=2**16)
     def tokens(line: str) -> str:
         found: str = tokenizer.tokenize(replace(line), return_str=True, escape=False)
-        return found
+        return _LAST_STOP.sub(" .", found)
 
     return tokens

@@ -16,7 +16,7 @@ class ModelSection(Section):
     """The base of an architecture's settings. A preset fills every size that is not given."""
 
     apart_from_weights: ClassVar[frozenset[str]] = frozenset({"preset", "dropout"})
-    """The keys that may differ between a training and another one whose weights it begins with."""
+    """The keys that weights do not depend on: they may differ between a training and what is done with its weights."""
 
     width: int = Field(512, ge=2, le=65_536, description="Width of embeddings and layers (d_model).")
     share_embeddings: Literal["all", "target", "none"] = Field(
@@ -24,6 +24,11 @@ class ModelSection(Section):
         description="One matrix for source, target and output (all, the paper; needs a joint vocabulary), "
         "for target and output (target), or three (none).",
     )
+
+    @property
+    def of_weights(self) -> dict[str, Any]:
+        """The settings with which the same weights are the same function, as JSON holds them."""
+        return self.model_dump(mode="json", exclude=set(self.apart_from_weights))
 
     @property
     def longest(self) -> int | None:

@@ -1,6 +1,5 @@
 """Forced scoring: the log-probability a model gives to a translation that is already there."""
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -15,11 +14,6 @@ Target = tuple[Sequence[int], bool]
 
 As in a search, one that is not finished was ended by the length limit: no probability of an end mark is counted.
 """
-
-
-def forced_scores(model: AutoregressiveModel, source: Padded, targets: Sequence[Target]) -> list[float]:
-    """Return the log-probability, in nats, of one target for each of the B source sentences."""
-    return [math.fsum(each) for each in forced_log_probabilities(model, source, targets)]
 
 
 def forced_log_probabilities(

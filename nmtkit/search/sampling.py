@@ -68,6 +68,11 @@ class Chances(NamedTuple):
         return best, ids
 
 
+def _half(count: int) -> int:
+    """Return the largest power of two below a count: then places of no weight at the end change no decision."""
+    return 1 << ((count - 1).bit_length() - 1)
+
+
 def _found(weights: Tensor, numbers: Tensor) -> Tensor:
     """Return a place in each row of weights, (R, N), that comes as often as its weight says; (R,).
 
@@ -75,14 +80,14 @@ def _found(weights: Tensor, numbers: Tensor) -> Tensor:
     """
     sums = [weights]
     while (count := sums[-1].size(1)) > 1:
-        half = (count + 1) // 2
+        half = _half(count)
         folded = sums[-1][:, :half].clone()
         folded[:, : count - half] += sums[-1][:, half:]
         sums.append(folded)
     found = torch.zeros(len(weights), 1, dtype=torch.int64, device=weights.device)
     for number, level in zip(numbers, sums[-2::-1], strict=False):
         last = level.size(1) - 1
-        other = found + (level.size(1) + 1) // 2
+        other = found + _half(level.size(1))
         this, that = level.gather(1, found).double(), level.gather(1, other.clamp(max=last)).double()
         that = that.masked_fill(other > last, 0.0)
         found = torch.where(number[:, None] * (this + that) < this, found, other.clamp(max=last))

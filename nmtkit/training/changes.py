@@ -50,7 +50,7 @@ class Change(NamedTuple):
         return free and self.key not in FIXED
 
     def __str__(self) -> str:
-        return f"{self.key}: {_shown(self.old)} in the run, now {_shown(self.new)}"
+        return f"{self.key}: {shown(self.old)} in the run, now {shown(self.new)}"
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> Iterator[Change]:
@@ -71,5 +71,6 @@ def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return the value of a setting as messages have it."""
     return "not set" if value is None else repr(list(value) if isinstance(value, tuple) else value)

@@ -109,7 +109,12 @@ class TrainConfig(Section):
         'with * for any characters (`"encoder.0.*"`). What is shared is frozen as a whole.',
     )
     batch: BatchConfig = Field(BatchConfig(), description="Token budgets.")
-    sampling: SamplingConfig = Field(SamplingConfig(), description="Pieces drawn anew for each epoch.")
+    sampling: SamplingConfig = Field(
+        SamplingConfig(),
+        description="Pieces drawn anew for each epoch. Batches are planned by the stored pieces; what is drawn is "
+        "longer, by a fifth to a third as a rule, and updates and tensors hold so many tokens more than train.batch "
+        "says.",
+    )
     optimizer: OptimizerConfig = Field(AdamConfig(), description="How weights follow gradients.")
     schedule: ScheduleConfig = Field(
         NoamConfig(), description="Learning rate by update. Without this table, `stop.minutes` brings `wsd` with it."

@@ -138,6 +138,8 @@ class Origin:
     """Fingerprints of the segmenters."""
     data: str
     """Fingerprint of the packed training pairs."""
+    model: dict[str, Any]
+    """The settings of the model that its weights belong to, `ModelSection.of_weights`."""
     dev: str
     """Fingerprint of the development pairs that its score was measured on; empty: none."""
     versions: dict[str, str] = field(default_factory=dict)
@@ -148,6 +150,8 @@ class Origin:
         """Raise ValueError where a file gave what no training has."""
         if self.precision not in get_args(Precision):
             raise ValueError(f"precision = {self.precision!r}")
+        if not isinstance(self.model, dict):
+            raise ValueError(f"model = {self.model!r}")
         if not isinstance(self.initial, dict) or not all(isinstance(fact, str) for fact in self.initial.values()):
             raise ValueError(f"initial = {self.initial!r}")
 

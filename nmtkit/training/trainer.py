@@ -119,7 +119,8 @@ class Trainer:
                 f"{self.place.run.checkpoints}: the newest checkpoint does not fit the training pairs ({error}): "
                 "another version of nmtkit wrote it; go back to that version, or train into another folder with --run"
             ) from error
-        parts = [Part(make_batch(self.material.pairs, pairs), n, 0) for n, pairs in enumerate(largest)]
+        pairs, _, resegment = self.material
+        parts = [Part(make_batch(pairs, places, resegment), number, 0) for number, places in enumerate(largest)]
         rehearse(self.model, lambda: self.engine.gradients(parts, number=0, tokens=1), self.place.log.warn)
         self.parallel.forget()
 

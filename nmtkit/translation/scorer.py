@@ -92,7 +92,7 @@ class PairScorer:
     The log-probability of a target is that which a search reports where it finds the same pieces: of the whole
     vocabulary, in float32, with that of the end mark. A blank source has a blank translation, found without the model,
     and no other: of a blank target it makes 0, of any other −∞. A pair with a source of more than `config.max_pieces`
-    pieces, or a target longer than any translation of such a source may be, is not computed and scores −∞.
+    pieces, or a target longer than any translation may be (and than that), is not computed and scores −∞.
     """
 
     def __init__(

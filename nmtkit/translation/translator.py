@@ -12,6 +12,7 @@ from nmtkit.corpus.segmenters import Segmenter
 from nmtkit.corpus.tags import check_tags
 from nmtkit.corpus.vocabulary import UNK
 from nmtkit.data.batch import collate
+from nmtkit.log import counted
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.search.base import Hypothesis, Place
 from nmtkit.translation.cutting import cut, holds_several
@@ -34,6 +35,10 @@ class TranslationCounts:
     paragraphs: int = 0
     """Lines of several sentences that are longer than what was trained on."""
     first_paragraph: int = 0
+    """The first of them, counted from 1; 0: none."""
+    endless: int = 0
+    """Lines whose translation was ended by the length limit."""
+    first_endless: int = 0
     """The first of them, counted from 1; 0: none."""
     pieces: int = 0
     """Source pieces translated."""
@@ -76,6 +81,29 @@ class LineTranslator:
         self.computed: Callable[[], None] = lambda: None
         """Called behind each batch."""
 
+    def warnings(self) -> Iterator[str]:
+        """Yield what a person should know of the lines that were translated, by what `counts` says."""
+        counts = self.counts
+        if counts.cut:
+            yield (
+                f"more than translate.max_pieces pieces, translated in parts: {counted(counts.cut, 'line')} "
+                f"(first line {counts.first_cut:,})"
+            )
+        if counts.paragraphs:
+            usual = self.usual_pieces
+            yield (
+                f"of several sentences and longer than 99.9 % of the lines trained on ({usual} pieces), so that "
+                f"sentences may get lost: {counted(counts.paragraphs, 'line')} "
+                f"(first line {counts.first_paragraph:,}); put one sentence on a line, or set translate.max_pieces = "
+                f"{usual} to have lines cut at sentence ends"
+            )
+        if counts.endless:
+            yield (
+                "ended by the length limit, so that the end is missing, or the translation goes round in circles: "
+                f"{counted(counts.endless, 'line')} (first line {counts.first_endless:,}); "
+                "translate.search.max_length_ratio and max_length_extra set the limit"
+            )
+
     def translate(
         self, lines: Iterable[str], *, tag: str | None = None, numbers: Iterable[int] | None = None
     ) -> list[str]:
@@ -104,6 +132,7 @@ class LineTranslator:
 
     def _answer(self, lines: Sequence[str], before: list[int], numbers: Sequence[int]) -> list[list[Hypothesis]]:
         """Return the hypotheses of a chunk of lines; the ids `before` come before those of each source."""
+        before_these = self.counts.lines
         texts = [self.normalize(clean(line)) for line in lines]
         encoded = iter(self.source_segmenter.encode([text for text in texts if text.strip()]))
         parts: list[list[int]] = []
@@ -115,12 +144,20 @@ class LineTranslator:
             parts_of_line.append(range(first, len(parts)))
             places += [Place(number, part) for part in range(len(parts) - first)]
         found = self._search(parts, places)
-        return [self._restored(_join([found[part] for part in own])) for own in parts_of_line]
+        answers = [self._restored(_join([found[part] for part in own])) for own in parts_of_line]
+        for number, (best, *_) in enumerate(answers, start=before_these + 1):
+            if not best.finished:
+                self.counts.endless += 1
+                self.counts.first_endless = self.counts.first_endless or number
+        return answers
 
     def _restored(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-        if self.restore is None:
-            return hypotheses
-        return [hypothesis._replace(text=clean(self.restore(hypothesis.text))) for hypothesis in hypotheses]
+        """Return hypotheses with the text that is written; of those with the same text the best alone."""
+        different: dict[str, Hypothesis] = {}
+        for each in hypotheses:
+            text = each.text if self.restore is None else clean(self.restore(each.text))
+            different.setdefault(text, each._replace(text=text))
+        return list(different.values())
 
     def _parts(self, ids: list[int]) -> list[list[int]]:
         """Return the parts of a line to translate: none of a blank one, one of most, more of an over-long one."""

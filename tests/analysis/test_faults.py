@@ -128,6 +128,8 @@ def test_one_translation_for_different_sources():
     kinds = [[fault.kind for fault in some] for some in faults(texts, 0)]
     assert [("same" in some) for some in kinds] == [True, True, True, True, False]
     assert "for 3 different sources" in [fault.detail for fault in faults(texts, 0)[0]]
+    unsourced = faults(Texts([], [["x y z", "u v w", "a", "b", "c"]], [[same] * 5]), 0)
+    assert "same" not in {fault.kind for some in unsourced for fault in some}
 
 
 def test_scripts_that_references_use_belong_to_them():

@@ -30,7 +30,7 @@ from nmtkit.training.settings import CheckpointConfig
 from nmtkit.training.state import Origin, TrainingState
 from nmtkit.training.tensor_folder import checksum
 
-ORIGIN = Origin("fp32", "", "", "", dev="")
+ORIGIN = Origin("fp32", "", "", "", {}, dev="")
 
 
 def seconds(work: Callable[[], object]) -> float:

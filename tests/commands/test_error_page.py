@@ -126,6 +126,19 @@ def test_links_lead_somewhere(tree):
     assert sections == ["scores", "faults", "groups", "lengths", "words", "lines", "made"]
 
 
+@pytest.mark.parametrize("systems", [1, 4, 7])
+def test_links_lead_somewhere_where_lines_are_left_out(systems, monkeypatch):
+    """Of many systems fewer examples of each fault are shown."""
+    monkeypatch.setattr(error_choice, "LARGEST", 0)
+    lines = [f"satz {number} mit drei wörtern ." for number in range(200)]
+    copies = {f"system {place}": [line.removesuffix(" .") for line in lines] for place in range(systems)}
+    page_ = page(report(copies, [lines], [f"sentence {number} ." for number in range(200)]))
+    tree = tree_of(page_)
+    anchors = {element.get("id") for element in tree.iter() if element.get("id")}
+    assert len(cards(tree)) < 200
+    assert {element.get("href", "")[1:] for element in tree.iter("a")} <= anchors
+
+
 def test_the_script_finds_what_it_looks_for(tree):
     (form,) = [element for element in tree.iter("form") if element.get("id") == "find"]
     assert form.get("hidden") == "hidden"  # until the script shows it

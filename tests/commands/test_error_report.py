@@ -52,6 +52,23 @@ def test_a_report_of_files(files, tmp_path):
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["report.html"]
 
 
+@pytest.mark.parametrize("option", ["--report", "--per-sentence"])
+@pytest.mark.parametrize("lost", ["h.txt", "./r.txt", "s.txt", "labels.txt"])
+def test_what_is_scored_is_never_written_over(files, tmp_path, option, lost):
+    write_lines(tmp_path / "labels.txt", ["a", "b", "a"])
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    code, out, err = score(*files, "--source", "s.txt", "--labels", "labels.txt", option, lost)
+    assert (code, out) == (2, "")
+    assert f"{option} {Path(lost)}: this file is scored, and would be lost; name another one" in " ".join(err.split())
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_two_outputs_are_two_files(files):
+    code, _, err = score(*files, "--report", "out.html", "--per-sentence", "out.html")
+    assert code == 2
+    assert "--per-sentence and --report: out.html cannot be both; name two files" in " ".join(err.split())
+
+
 def test_stdout_is_the_same_with_and_without_a_report(files):
     plain, told = (score(*files, "--json", *more)[1] for more in ([], ["--report", "report.html"]))
     assert plain == told

@@ -11,6 +11,7 @@ from toy.corpora import config_toml, count_sentences, sentence_pair, write_lines
 
 from nmtkit.commands.batches import open_batches
 from nmtkit.commands.prepare import prepare
+from nmtkit.commands.prepare_inputs import check_settings
 from nmtkit.config import Config, load
 from nmtkit.corpus.segmenters import load_segmenter
 from nmtkit.data.manifest import load_manifest, prepared
@@ -244,6 +245,63 @@ def test_further_references_of_a_test_set_are_kept_out_of_training(
         project.prepare()
 
 
+def test_a_renamed_corpus_changes_nothing_but_its_name(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
+    project.prepare()
+    before, fingerprint = project.files(), prepared(project.run).fingerprint
+    file = project.folder / "nmtkit.toml"
+    renamed = file.read_text().replace('name = "toy"', 'name = "captions"')
+    assert renamed != file.read_text()
+    file.write_text(renamed)
+    capfd.readouterr()
+    assert prepare(load(file), project.folder, project.run, Log()) == ()
+    assert "corpus captions, source: new" in capfd.readouterr().err
+    assert prepared(project.run).fingerprint == fingerprint
+    assert {name: content for name, content in project.files().items() if name != "manifest.json"} == {
+        name: content for name, content in before.items() if name != "manifest.json"
+    }
+    assert [corpus["name"] for corpus in project.report()["corpora"]] == ["captions"]
+    assert prepare(load(file, ["train.seed=9"]), project.folder, project.run, Log()) == ("plan",)
+
+
+def test_one_vocabulary_given_for_both_sides(project: Project) -> None:
+    project.prepare()
+    given = {"kind": "file", "path": "given.model", "target_path": "given.model"}
+    other = Project(project.folder / "other", {"prepare.segmenter": given, "model.share_embeddings": "none"})
+    (other.folder / "given.model").write_bytes(project.run.source_segmenter.read_bytes())
+    assert other.prepare() == ALL
+    assert len(other.report()["train"]["coverage"]) == 2
+
+
+def test_settings_of_single_corpora_are_named_where_they_changed(
+    project: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project.prepare()
+    files = {"name": "train", "source": "train.en", "target": "train.de"}
+    filtered = {**files, "filters": [{"kind": "length", "maximum": 9}], "weight": 2.0}
+    config = project.config(corpus__train=[filtered])
+    with pytest.raises(DataError, match=r"prepared with other settings:\n  corpus\.train\[0\]\.filters: new, length"):
+        check_settings(config, project.run, prepared(project.run))
+    capfd.readouterr()
+    assert "text" in project.prepare()
+    said = capfd.readouterr().err
+    assert "corpus.train[0].filters.length.maximum: new, 9" in said
+    assert "weight of corpus.train[0]: new, 2.0" in said
+    check_settings(project.config(corpus__train=[{**filtered, "weight": 3.0}]), project.run, prepared(project.run))
+
+
+def test_where_corpora_end_is_part_of_the_fingerprint(project: Project) -> None:
+    lines = [(project.folder / f"train.{side}").read_text().split("\n")[:-1] for side in ("en", "de")]
+    fingerprints = []
+    for border in (10, 20):
+        for side, own in zip(("en", "de"), lines, strict=True):
+            write_lines(project.folder / f"one.{side}", own[:border])
+            write_lines(project.folder / f"two.{side}", own[border:])
+        corpora = [{"name": name, "source": f"{name}.en", "target": f"{name}.de"} for name in ("one", "two")]
+        project.prepare(corpus__train=corpora)
+        fingerprints.append(prepared(project.run).stages["train"].digest)
+    assert fingerprints[0] != fingerprints[1]
+
+
 def test_a_renamed_file_changes_nothing_but_its_name(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
     project.prepare()
     fingerprint = load_manifest(project.run.manifest).fingerprint
@@ -397,6 +455,16 @@ def test_a_vocabulary_that_weights_were_trained_with_is_not_changed_by_text(proj
         with pytest.raises(CheckpointError, match="the text it is learned from has changed"):
             project.prepare()
         assert project.run.source_segmenter.read_bytes() == models
+
+
+def test_what_was_prepared_stays_usable_where_new_text_is_refused(project: Project) -> None:
+    project.prepare()
+    add_checkpoint(project.run)
+    before = prepared(project.run)
+    project.append(b"quite different words\n" * 3, b"ganz andere worte\n" * 3)
+    with pytest.raises(CheckpointError, match="the text it is learned from has changed"):
+        project.prepare()
+    assert prepared(project.run) == before
 
 
 def test_what_keeps_the_vocabulary_is_allowed_beside_weights(project: Project) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nmtkit.analysis.scoring import Estimate
 from nmtkit.commands.report_charts import SIZES, Axes, Column, distributions, legend, points
-from nmtkit.commands.report_figures import HEIGHT, LEFT, WIDTH
+from nmtkit.commands.report_figures import BOTTOM, HEIGHT, LEFT, WIDTH
 
 AXES = Axes("BLEU by length", "lines")
 COLUMNS = [Column("1–5", 40, doubtful=False), Column("6–10", 300, doubtful=False), Column("11+", 2, doubtful=True)]
@@ -16,7 +16,9 @@ ROWS = [
     [Estimate(30.0, 25.0, 35.0), Estimate(41.25, 40.0, 42.5), Estimate(90.0, 0.0, 100.0)],
     [Estimate(20.0, 20.0, 20.0), Estimate(21.0, 20.5, 22.0), Estimate(22.0, 22.0, 22.0)],
 ]
-VALUES = st.floats(0, 120).flatmap(lambda value: st.tuples(st.just(value), st.floats(0, value), st.floats(value, 130)))
+VALUES = st.floats(-120, 120).flatmap(
+    lambda value: st.tuples(st.just(value), st.floats(-130, value), st.floats(value, 130))
+)
 
 
 def drawn(markup):
@@ -74,9 +76,9 @@ def test_any_values_are_drawn_inside(values, doubtful):
     for path in chart.iter("path"):
         x, y = map(float, path.attrib["transform"].removeprefix("translate(").removesuffix(")").split())
         assert LEFT <= x <= WIDTH
-        assert 0 <= y <= HEIGHT
+        assert 0 <= y <= HEIGHT - BOTTOM + 0.05
     for line in chart.iter("line"):
-        assert 0 <= float(line.attrib["y2"]) <= HEIGHT
+        assert all(0 <= float(line.attrib[end]) <= HEIGHT - BOTTOM + 0.05 for end in ("y1", "y2"))
     for bar in chart.iter("rect"):
         assert HEIGHT < float(bar.attrib["y"]) + float(bar.attrib["height"]) <= HEIGHT + SIZES
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmtkit.commands.score_checks import check_script, suspicions
+from nmtkit.commands.score_checks import check_scripts, suspicions
 from nmtkit.commands.score_material import Material, System
 from nmtkit.errors import ConfigError
 from nmtkit.metrics.settings import ScoreConfig, build_metrics
@@ -128,6 +128,12 @@ def test_a_line_that_ter_takes_long_for(words, warned):
     assert list(suspicions(material, without)) == []
 
 
+def test_each_character_is_a_word_where_ter_makes_words_of_them():
+    material = Material("test", None, [["狗" * 201]], [System("a", ["狗" * 201])], [])
+    (warning,) = suspicions(material, build_metrics(ScoreConfig(), "zh").metrics)
+    assert warning.startswith("test: a line has 201 words, for which TER may take minutes to hours")
+
+
 # Scripts without spaces
 
 
@@ -142,12 +148,34 @@ def with_references(*lines):
 def test_a_script_without_spaces_needs_its_language(line, script):
     material = with_references("BBC 2014", line, line)
     with pytest.raises(ConfigError, match=f"the references are written in {script}, .*--set languages.target=zh"):
-        check_script(material, "und")
-    assert f"written in {script}" in check_script(material, "de")
-    assert check_script(material, "zh") == ""
+        check_scripts(material, "und")
+    (warning,) = check_scripts(material, "de")
+    assert f'test: the references are written in {script}, but the target language is "de", whose' in warning
+    assert len(check_scripts(material, "zho")) == (script != "Han")
 
 
 @pytest.mark.parametrize("line", ["Der Hund", "Пёс бежит", "개가 달린다", "", "2014 - 5"])
 def test_other_scripts_are_as_they_should_be(line):
-    assert check_script(with_references(line, "BMW"), "und") == ""
-    assert check_script(with_references("Das Zeichen 狗 heißt Hund und steht in vielen Wörterbüchern."), "de") == ""
+    assert check_scripts(with_references(line, "BMW"), "und") == []
+    assert check_scripts(with_references("Das Zeichen 狗 heißt Hund und steht in vielen Büchern."), "de") == []
+    assert check_scripts(with_references("BMWとVWの車が好き"), "ja") == []
+    assert check_scripts(with_references("你好"), "no such language") == []
+    assert (
+        check_scripts(with_references("Der Hund"), "deu_Latn") == check_scripts(with_references("狗"), "zh_Hant") == []
+    )
+
+
+def test_each_text_in_another_script_is_named():
+    """Directions that were exchanged, and systems that did not translate."""
+    material = Material(
+        "test",
+        None,
+        [["犬が好き"], ["I like dogs"]],
+        [System("one", ["犬が好き"]), System("two", ["Ich mag Hunde"])],
+        [],
+    )
+    assert check_scripts(material, "ja") == [
+        f'test: the {text} are written in Latin, but the target language is "ja", whose tokens are not theirs; check '
+        "the files and languages.target"
+        for text in ("hypotheses of two", "references 2")
+    ]

@@ -196,10 +196,10 @@ def test_another_model_is_refused_with_each_setting_that_differs(fresh: Project,
     assert str(caught.value) == (
         f"{general.run}: its weights are of another model than this one (train.init):\n"
         "  model.width: 16 there, 32 here\n  model.heads: 2 there, 4 here\n"
-        '  model.norm: "post" there, "pre" here\n'
+        "  model.norm: 'post' there, 'pre' here\n"
         f"set them as {general.run.config} has them, or begin with another run"
     )
-    with pytest.raises(CheckpointError, match=r'model\.kind: "transformer" there, "rnn" here\nset them as'):
+    with pytest.raises(CheckpointError, match=r"model\.kind: 'transformer' there, 'rnn' here\nset them as"):
         fresh.train(start, "model={kind='rnn', preset='tiny', width=16}")
     fresh.train(start, "model.dropout=0.3", *STILL)
 

@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -196,19 +197,53 @@ def test_lines_whose_numbers_change_are_counted(
     assert "numbers not as in the line: 2 lines (first line 2)" in capsys.readouterr().err
 
 
-def test_strict_fails_behind_the_last_line(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
-    assert translated(run, tmp_path, TEXT, strict=True) == expected
-    with pytest.raises(DataError, match="--strict: 0 lines cut and 1 not UTF-8") as refused:
+def test_strict_fails_behind_the_last_line(run: RunFolder, tmp_path: Path) -> None:
+    """The random weights of this run put no end to what they write."""
+    assert translated(run, tmp_path, b"\n \n", strict=True) == b"\n\n"
+    with pytest.raises(DataError, match="--strict: 0 lines cut, 2 ended by the length limit, 1 not UTF-8") as refused:
         translated(run, tmp_path, b"a dog\n\xff\n", strict=True)
     assert refused.value.exit_code == 1
     assert (tmp_path / "out").read_bytes().count(b"\n") == 2
-    with pytest.raises(DataError, match="--strict: 1 line cut and 0 not UTF-8"):
+    with pytest.raises(DataError, match="--strict: 1 line cut, 1 ended"):
         translated(run, tmp_path, b"a dog sees a bird .\n", config_of(run, max_pieces=3), strict=True)
     assert (tmp_path / "out").read_bytes().count(b"\n") == 1
 
 
+def test_what_strict_counts_too(run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(DataError, match="0 ended by the length limit, 0 not UTF-8, 1 control character removed"):
+        translated(run, tmp_path, b"\n\0\n", strict=True)
+    assert "warning: control characters removed: 1 (first in line 2)" in capsys.readouterr().err
+    short = config_of(run, {"max_length_ratio": 0.0, "max_length_extra": 1})
+    with pytest.raises(DataError, match="--strict: 0 lines cut, 1 ended by the length limit"):
+        translated(run, tmp_path, b"\na dog\n", short, strict=True)
+    said = capsys.readouterr().err
+    assert "the translation goes round in circles: 1 line (first line 2); translate.search.max_length_ratio" in said
+
+
+def test_a_list_of_one_is_a_list(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
+    listed = translated(run, tmp_path, TEXT, form="list").decode().removesuffix("\n").split("\n")
+    rows = [row.split("\t") for row in listed]
+    assert [row[0] for row in rows] == ["1", "2", "3", "4", "5"]
+    assert [row[2] for row in rows] == expected.decode().removesuffix("\n").split("\n")
+
+
+def test_an_input_that_does_not_block_is_waited_for() -> None:
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    code = "from nmtkit.commands.translate import standard_input; print(list(standard_input()))"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=read, stdout=subprocess.PIPE) as process:
+        os.close(read)
+        time.sleep(1.0)
+        os.write(write, b"one\n")
+        time.sleep(0.2)
+        os.write(write, b"two\n")
+        os.close(write)
+        out, _ = process.communicate(timeout=60)
+    assert out == b"[b'one', b'two']\n"
+
+
 def test_scores_and_n_best(run: RunFolder, tmp_path: Path, expected: bytes) -> None:
-    scored = translated(run, tmp_path, TEXT, scores=True).decode().removesuffix("\n").split("\n")
+    scored = translated(run, tmp_path, TEXT, form="scores").decode().removesuffix("\n").split("\n")
     assert [row.split("\t")[1] for row in scored] == expected.decode().removesuffix("\n").split("\n")
     listed = translated(run, tmp_path, TEXT, config_of(run, {"beam": 3, "n_best": 3})).decode()
     rows = [row.split("\t") for row in listed.removesuffix("\n").split("\n")]
@@ -261,7 +296,8 @@ def test_standard_input_that_is_no_real_file(
     translate(run, config_of(run), Log("quiet"))
     captured = capsysbinary.readouterr()
     assert captured.out == expected
-    assert captured.err == b""
+    assert captured.err.startswith(b"warning: ended by the length limit")
+    assert captured.err.count(b"\n") == 1
 
 
 def test_a_person_at_the_terminal_is_told_what_is_waited_for(

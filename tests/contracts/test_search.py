@@ -13,7 +13,7 @@ from nmtkit.corpus.vocabulary import BOS, EOS, PAD, UNK
 from nmtkit.data.batch import Batch, Padded, collate
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.search.base import Hypothesis, Place
-from nmtkit.search.forced import forced_scores
+from nmtkit.search.forced import forced_log_probabilities
 from nmtkit.search.settings import BeamConfig, GreedyConfig, SamplingConfig, SearchConfig
 
 LIMIT = {"max_length_ratio": 1.5, "max_length_extra": 3}
@@ -60,8 +60,8 @@ def test_reported_log_probability_is_the_forced_score(name: str, search: SearchC
     for sentence, hypotheses in zip(sentences, search_with(search, model, collate(sentences)), strict=True):
         source = collate([sentence] * len(hypotheses))
         with torch.inference_mode():
-            forced = forced_scores(model, source, [(h.ids, h.finished) for h in hypotheses])
-        assert [h.log_probability for h in hypotheses] == pytest.approx(forced, rel=1e-4)
+            forced = forced_log_probabilities(model, source, [(h.ids, h.finished) for h in hypotheses])
+        assert [h.log_probability for h in hypotheses] == pytest.approx([sum(each) for each in forced], rel=1e-4)
 
 
 @every_model

@@ -57,7 +57,10 @@ def test_scripts_of_languages() -> None:
     assert scripts_of("zh_Hant") == ["Han"]
     assert scripts_of("ja-JP") == ["Hiragana", "Katakana", "Han"]
     assert scripts_of("sr") == ["Cyrillic", "Latin"]
-    assert scripts_of("sr-latn") == ["Latn"]
+    assert scripts_of("sr-latn") == ["Latin"]
+    assert scripts_of("arb_Arab") == scripts_of("ar")
+    assert scripts_of("tha_Thai") == scripts_of("th") == ["Thai"]
+    assert scripts_of("ja-Jpan") == scripts_of("ja")
     assert scripts_of("xx") == []
     codes = [code for codes in _SCRIPTS.values() for code in codes.split()]
     assert len(codes) == len(set(codes))

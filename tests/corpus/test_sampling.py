@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from toy.segmenters import LINES, NAMES, SAMPLING_KINDS, SYMBOLS, segmenter, wit
 
 from nmtkit.corpus.draws import line_seeds, uniforms
 from nmtkit.corpus.lines import clean
-from nmtkit.corpus.sampling import LONGEST_SAMPLED, BpeWays, GreedyWays, UnigramWays
+from nmtkit.corpus.sampling import LONGEST_SAMPLED
 from nmtkit.corpus.vocabulary import BOS, EOS, PAD, UNK
+from nmtkit.corpus.ways import BpeWays, GreedyWays, UnigramWays
 
 over_kinds = pytest.mark.parametrize("kind", SAMPLING_KINDS)
 DRAWS = 30_000
@@ -39,6 +41,36 @@ def test_whatever_is_drawn_says_the_same(kind: str, line: str, seed: int) -> Non
     (ids,) = sample(kind, [line], np.array([seed], np.uint64))
     assert own.decode([ids]) == [line]
     assert not {PAD, UNK, BOS, EOS, *own.tags.values()} & set(ids)
+
+
+@given(
+    part=st.text("ab", min_size=1, max_size=40),
+    scores=st.dictionaries(st.text("ab", min_size=2, max_size=6), st.integers(-6, 0), max_size=12),
+)
+def test_all_merges_are_those_made_one_after_another(part: str, scores: Mapping[str, int]) -> None:
+    """With equal scores too, of which the one furthest to the left comes first."""
+    pieces = {piece: (number, float(score)) for number, (piece, score) in enumerate(scores.items())}
+    ways = BpeWays(pieces, lambda character: (ord(character),), 0.0)
+    symbols = list(part)
+    while True:
+        pairs = [
+            (-scores[one + other], place)
+            for place, (one, other) in enumerate(pairwise(symbols))
+            if one + other in scores
+        ]
+        if not pairs:
+            break
+        _, place = min(pairs)
+        symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
+    assert ways._all_merged(part) == tuple(symbols)
+
+
+def test_a_long_word_with_a_symbol_in_it_is_segmented() -> None:
+    """With as many steps as merges: one look at all of them a merge would take hours."""
+    own = segmenter("bpe")
+    word = f"{SYMBOLS[0]}{'hund' * 50_000}"
+    (ids,) = own.encode([word])
+    assert own.decode([ids]) == [word]
 
 
 @over_kinds

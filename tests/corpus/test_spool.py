@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmtkit.appending import Appender
+from nmtkit.corpus import spool as spool_module
 from nmtkit.corpus.spool import FILES, Spool, append_block, sample, to_bytes
 
 SOURCES = [f"größe {place}" for place in range(40)]
@@ -49,6 +50,14 @@ def test_a_sample_is_all_where_it_may_be(tmp_path: Path) -> None:
     spool = Spool(write(tmp_path, [15, 25]))
     assert [pair.source for pair in sample(spool, 40)] == SOURCES
     assert [pair.target for pair in sample(spool, 99)] == TARGETS
+
+
+def test_a_sample_of_more_than_numpy_draws_from_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool_module, "MOST_HYPERGEOMETRIC", 1)
+    spool = Spool(write(tmp_path, [15, 25]))
+    drawn = [SOURCES.index(pair.source) for pair in sample(spool, 20)]
+    assert drawn == sorted(set(drawn))
+    assert len(drawn) == 20
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmtkit.data import batching
 from nmtkit.data.batching import (
     NEAR,
     NOTHING,
@@ -111,12 +112,15 @@ def test_no_pairs_no_updates():
     assert plan_in_order(empty, empty, 300) == []
 
 
-def test_the_longest_pairs_fill_a_tensor():
+def test_the_longest_pairs_fill_a_tensor(monkeypatch):
     tensor = longest_tensor(SOURCE, TARGET, 1_000)
     both = SOURCE + TARGET
     assert both[tensor].min() >= np.delete(both, tensor).max()
     assert padded_sizes([tensor], SOURCE, TARGET).max() <= 1_000
     assert len(tensor) == 1_000 // (max(SOURCE.max(), TARGET.max()) + 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(batching, "AT_ONCE", 7)
+        assert longest_tensor(SOURCE, TARGET, 1_000).tolist() == tensor.tolist()
     assert len(longest_tensor(SOURCE, TARGET, 1)) == 1
     assert len(longest_tensor(SOURCE[:5], TARGET[:5], 10**6)) == 5
 

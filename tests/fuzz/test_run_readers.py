@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from toy.projects import Project
-from toy.training import ORIGIN
+from toy.training import ORIGIN, WIDTH_16
 
 from fuzz.cases import each_tier, try_cases
 from fuzz.damage import Damage, altered_json, damages
@@ -30,7 +30,7 @@ from nmtkit.data.settings import BatchConfig
 from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.log import Log, duration
 from nmtkit.metrics.base import Score
-from nmtkit.training.checkpoints import average_is_current, best_first, check_vocabularies, read_state
+from nmtkit.training.checkpoints import average_is_current, best_first, check_model, check_vocabularies, read_state
 from nmtkit.training.state import TrainingState
 from nmtkit.training.tensor_folder import STATE, WEIGHTS, state_text
 
@@ -113,6 +113,7 @@ def test_the_state_of_a_checkpoint(tier: str, finished: Project) -> None:
             check_message(CheckpointError(warning), average)
         try:
             check_vocabularies(folder / WEIGHTS, "source", "target")
+            check_model(folder / WEIGHTS, WIDTH_16)
         except CheckpointError as error:
             check_message(error, folder)
 

@@ -63,7 +63,7 @@ def first_problem(path: Path, content: bytes) -> str:
 
 
 def check_scores(scores: list[dict[str, Any]], metrics: list[str], *, perfect: bool) -> None:
-    """See that each score is a number on its scale, within its interval, and has its signature."""
+    """See that each score is a number on its scale, its interval is one, and it has its signature."""
     assert [score["name"] for score in scores] == metrics
     for score in scores:
         assert math.isfinite(score["value"])

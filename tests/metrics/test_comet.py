@@ -37,14 +37,14 @@ def test_the_score_is_the_mean_of_the_segments_in_points_of_a_hundred(installed)
 
 
 def test_the_model_is_asked_for_each_line_with_its_source(installed):
-    config = comet.model(installed).model_copy(update={"batch_size": 5, "gpus": 2})
+    config = comet.model(installed).model_copy(update={"batch_size": 5, "gpus": 1})
     score(config)
     asked = comet.asked(installed)
     assert asked["samples"] == [
         {"src": source, "mt": hypothesis, "ref": reference}
         for source, hypothesis, reference in zip(SOURCES, HYPOTHESES, REFERENCES, strict=True)
     ]
-    assert (asked["batch_size"], asked["gpus"]) == (5, 2)
+    assert (asked["batch_size"], asked["gpus"]) == (5, 1)
     assert str(Path(comet_worker.__file__).parent) not in asked["path"], "else comet would be our own module"
 
 
@@ -88,7 +88,6 @@ def test_a_blank_hypothesis_scores_at_most_zero(installed, model_says, counts):
 
 
 def test_old_releases_answer_with_a_pair(installed):
-    assert score(comet.model(installed, old=True)) == score(comet.model(installed, old=True))
     assert score(comet.model(installed, old=True)).value == pytest.approx(score(comet.model(installed)).value)
 
 

@@ -5,6 +5,7 @@ from math import exp
 import pytest
 
 import nmtkit
+from nmtkit.errors import ConfigError
 from nmtkit.metrics.bleu import BleuConfig
 from nmtkit.metrics.tokenized_bleu import CompoundSplitBleuConfig, TokenizedBleuConfig, split_compounds
 
@@ -134,6 +135,22 @@ def test_tokens_are_those_of_moses(language, line, tokens):
     metric = TokenizedBleuConfig().build(language)
     assert metric.measure([line], [line]).tolist() == [[n, n, *counts, *counts]]
     assert metric._reading.read(line) == tokens
+
+
+def test_the_last_word_loses_its_full_stop():
+    """As in tokenizer.perl since 2017, also behind abbreviations and numbers, which keep theirs elsewhere."""
+    read = TokenizedBleuConfig().build("de")._reading.read
+    assert read("Es sind 20.") == "Es sind 20 ."
+    assert read("Brot, Milch usw.") == "Brot , Milch usw ."
+    assert read("in den U.S.A.") == "in den U.S.A ."
+    assert read("Am 20. Mai usw. war er da ...") == "Am 20. Mai usw. war er da ..."
+    assert tokenized(["Es sind 20 ."], ["Es sind 20."]) == pytest.approx(tokenized(["Es sind 20 ."], ["Es sind 20 ."]))
+
+
+@pytest.mark.parametrize("language", ["fi", "sv-SE", "cat", "gle", "so", "tdt"])
+def test_rules_that_sacremoses_lacks_are_no_scores(language):
+    with pytest.raises(ConfigError, match=f'Moses has rules of its own for target language "{language}"'):
+        TokenizedBleuConfig().build(language)
 
 
 def test_escapes_are_one_token_with_and_without():

@@ -145,14 +145,16 @@ def of_run(command: str, says: str) -> list[Row]:
     ]  # fmt: skip
 
 
-def of_vocabulary(command: str) -> list[Row]:
-    """Return what may be wrong with the vocabulary of a run, for a command that uses it."""
+def of_surroundings(command: str) -> list[Row]:
+    """Return what may be wrong with what the weights of a run fit, for a command that uses them."""
     model = "run/data/target.model"
     return [
         Row("trained", command, "vocabulary missing", missing(model), (f"the vocabulary {model} cannot be read (",)),
         Row("trained", command, "vocabulary cut", halved(model), (f"the vocabulary {model} is damaged or not",)),
         Row("trained", command, "vocabulary of another run", another_vocabulary,
             ("trained with the target vocabulary ", "; bring back the target.model it was trained with")),
+        Row("trained", command, "heads edited", changed(b"heads = 2", b"heads = 4", "run/config.toml"),
+            ("trained with other settings of the model:", "  model.heads: 2 in training, 4 now", "set them back")),
     ]  # fmt: skip
 
 
@@ -192,7 +194,7 @@ TRAINING = [
     *of_pairs("prepared", TRAIN, "dev", 20),
     *of_data(TRAIN),
     *(row for row in of_run(ON, NONE_LEFT) if row.name not in ("run missing", "no checkpoint")),
-    *of_vocabulary(ON),
+    *of_surroundings(ON),
     Row("trained", f"{ON} --set train.seed=2 --set model.width=32", "settings changed", whole,
         ("run: these settings cannot change in the middle of a training:", "model.width: 16 in the run, now 32",
          "train.seed: 1 in the run, now 2", "set them back, or train into another folder with --run"), then=ON),
@@ -206,7 +208,7 @@ TRAINING = [
 TRANSLATING = [
     *of_file("trained", TRANSLATE, "in"),
     *of_run(TRANSLATE, UNUSABLE),
-    *of_vocabulary(TRANSLATE),
+    *of_surroundings(TRANSLATE),
     Row("trained", "translate -o out < in", "cut gzip on stdin", holding(gzip.compress(LATIN * 99)[:20], "in"),
         ("standard input is a damaged gzip file (", "); fetch or compress it again")),
     Row("trained", f"{TRANSLATE} --checkpoint 8", "weights cut", halved(WEIGHTS[1]), (f"{WEIGHTS[1]}: missing or da",)),
@@ -237,7 +239,7 @@ SCORING = [
         ("in has 21 lines but r has 20; line n of the one belongs to line n of the other",)),
     *of_pairs("trained", "score", "test", 20),
     *of_run("score", UNUSABLE),
-    *of_vocabulary("score"),
+    *of_surroundings("score"),
     Row("trained", "score --checkpoint average", "disk full", full("test.average.txt"),
         ("run/translations/test.average.txt: No space left on device; free some space",)),
     Row("trained", "score", "translations a file", holding(b"", "run/translations"),

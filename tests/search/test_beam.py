@@ -73,7 +73,6 @@ def test_early_stopping_never_changes_the_result(alpha: float, n_best: int, end:
             late = BeamSearch(5, alpha, n_best, LIMIT, stop_early=False)(model, source)
         saved += (model.rows - rows) - rows
         assert early == late
-    assert saved >= 0
     if n_best == 1 and end:
         assert saved > 0
 

@@ -7,7 +7,7 @@ from toy.models import VARIANTS, build, random_sentences
 from nmtkit.corpus.vocabulary import EOS
 from nmtkit.data.batch import Batch, collate
 from nmtkit.search import forced
-from nmtkit.search.forced import forced_log_probabilities, forced_scores
+from nmtkit.search.forced import forced_log_probabilities
 
 
 @pytest.mark.parametrize("finished", [True, False])
@@ -19,8 +19,9 @@ def test_sums_the_tokens_and_the_end_mark_of_finished_targets(finished: bool) ->
         log_probabilities = logits.log_softmax(-1)
         tokens = [*target, EOS] if finished else target
         by_hand = sum(float(log_probabilities[place, token]) for place, token in enumerate(tokens))
-        batch = forced_scores(model, collate([[4], source]), [((7, 7, 7, 7, 7, 7), True), (target, finished)])
-    assert batch[1] == pytest.approx(by_hand, rel=1e-5)
+        targets = [((7, 7, 7, 7, 7, 7), True), (target, finished)]
+        batch = forced_log_probabilities(model, collate([[4], source]), targets)
+    assert sum(batch[1]) == pytest.approx(by_hand, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", VARIANTS)

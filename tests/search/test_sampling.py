@@ -139,6 +139,18 @@ def test_the_place_and_the_seed_decide() -> None:
     assert [h.ids for (h,) in sampled(model, [[5, 6]] * 5, places, seed=2)] != found
 
 
+@pytest.mark.parametrize("vocabulary", [1_500, 3_000, 8_000, 20_000])
+def test_a_neighbour_that_needs_more_tokens_changes_nothing(vocabulary: int) -> None:
+    """Of a flat row more than FEW tokens have to be sorted, and so those of all rows beside it are."""
+    generator = torch.Generator().manual_seed(1)
+    peaked = (8 * torch.randn(300, vocabulary, generator=generator)).log_softmax(-1)
+    flat = torch.zeros(1, vocabulary).log_softmax(-1)
+    numbers = torch.rand(DECISIONS, 301, generator=generator, dtype=torch.float64)
+    chances = Chances(1.0, 0, 0.9)
+    together = chances.draw(torch.cat([peaked, flat]), numbers)
+    assert torch.equal(together[:-1], chances.draw(peaked, numbers[:, :-1]))
+
+
 def test_places_are_counted_where_none_are_given() -> None:
     model, sentences = TableModel(50).eval(), random_sentences([3, 3, 3])
     assert sampled(model, sentences) == sampled(model, sentences, [Place(line) for line in range(3)])

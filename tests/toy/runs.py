@@ -33,7 +33,8 @@ def write_run(folder: Path, overrides: Mapping[str, Any] | None = None, *, updat
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-    origin = Origin("fp32", segmenter.fingerprint, segmenter.fingerprint, "no data", dev="")
+    fingerprint, settings = segmenter.fingerprint, config.model.of_weights
+    origin = Origin("fp32", fingerprint, fingerprint, "no data", settings, dev="")
     state = {"state": asdict(TrainingState(update=update)), "origin": asdict(origin), "regular": True}
     write_folder(run.checkpoints / f"{update:08d}", {WEIGHTS: own_tensors(model)}, state)
     return run

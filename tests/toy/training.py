@@ -27,8 +27,8 @@ from nmtkit.training.validation import Validator
 from nmtkit.training.workplace import Learner, Workplace
 from toy.models import VOCABULARY, random_sentences
 
-ORIGIN = Origin("fp32", "source", "target", "data", dev="")
 WIDTH_16 = TransformerConfig(encoder_layers=1, decoder_layers=1, width=16, feed_forward=24, heads=2, dropout=0.0)
+ORIGIN = Origin("fp32", "source", "target", "data", WIDTH_16.of_weights, dev="")
 
 
 def sentences(ids: Sequence[Sequence[int]]) -> Sentences:

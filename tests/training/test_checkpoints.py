@@ -25,6 +25,7 @@ from nmtkit.run_folder import RunFolder
 from nmtkit.training.averaging import average, choose_last, mean_weights, write_average
 from nmtkit.training.checkpoints import (
     average_is_current,
+    check_model,
     check_vocabularies,
     checkpoint_folders,
     load_optimizer,
@@ -439,6 +440,18 @@ def test_another_vocabulary_is_refused(bench: Bench, side: str) -> None:
         CheckpointError, match=rf"trained with the {side} vocabulary {side}, .*{side}\.model is 0123456789ab"
     ):
         check_vocabularies(weights, **given)
+
+
+def test_another_model_is_refused_with_each_setting_that_differs(bench: Bench) -> None:
+    """Four heads have the weights of two: the tensors alone do not tell."""
+    weights = bench.save(1) / WEIGHTS
+    check_model(weights, WIDTH_16.model_copy(update={"dropout": 0.5, "preset": "big"}))
+    with pytest.raises(CheckpointError) as caught:
+        check_model(weights, WIDTH_16.model_copy(update={"heads": 4, "key_size": 8}))
+    assert str(caught.value) == (
+        f"{weights}: trained with other settings of the model:\n  model.heads: 2 in training, 4 now\n"
+        "  model.key_size: not set in training, 8 now\nset them back in the run folder's config.toml, or train anew"
+    )
 
 
 # What is kept.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from nmtkit.errors import DataError
+from nmtkit.translation import arrivals
 from nmtkit.translation.arrivals import Arrivals
 
 
@@ -31,6 +32,14 @@ def test_a_line_is_handed_out_before_the_next_is_written() -> None:
         chunks.append(chunk)
         answered.set()
     assert chunks == [["line 0"], ["line 1"], ["line 2"]]
+
+
+def test_a_chunk_of_long_lines_has_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrivals, "LARGE", 10)
+    lines = ["1", "2", "123456789", "x" * 50, "", "y" * 10, "z"]
+    assert list(Arrivals(lines, 3, grace=None)) == [["1", "2", "123456789"], ["x" * 50], ["", "y" * 10], ["z"]]
+    pairs = [("12345", "67890"), None, ("", "")]
+    assert list(Arrivals(pairs, 3, grace=None)) == [[("12345", "67890")], [None, ("", "")]]
 
 
 def test_an_error_of_the_reader_is_raised_behind_the_lines_before_it() -> None:

@@ -48,7 +48,10 @@ class Same(Filter):
 
 
 class DuplicateConfig(Section):
-    """Drop pairs that repeat an earlier one, of this or an earlier corpus; decided after all other filters."""
+    """Drop pairs that repeat an earlier one, of this or an earlier corpus; decided after all other filters.
+
+    Only `prepare.max_pieces` comes later: of equal sides whose first pair is too long on the other one, none is left.
+    """
 
     kind: Literal["duplicate"] = "duplicate"
     by: Literal["pair", "source", "target"] = Field(

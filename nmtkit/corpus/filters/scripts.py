@@ -45,19 +45,25 @@ _SCRIPTS = {
 }
 """Languages of each script, or of several scripts; those that are usually written in one of several are left out."""
 
+_CODES = {
+    **{"Latn": "Latin", "Cyrl": "Cyrillic", "Grek": "Greek", "Armn": "Armenian", "Geor": "Georgian", "Hebr": "Hebrew"},
+    **{"Arab": "Arabic", "Syrc": "Syriac", "Thaa": "Thaana", "Nkoo": "Nko", "Adlm": "Adlam", "Ethi": "Ethiopic"},
+    **{"Deva": "Devanagari", "Beng": "Bengali", "Gujr": "Gujarati", "Guru": "Gurmukhi", "Orya": "Oriya"},
+    **{"Taml": "Tamil", "Telu": "Telugu", "Knda": "Kannada", "Mlym": "Malayalam", "Sinh": "Sinhala"},
+    **{"Laoo": "Lao", "Khmr": "Khmer", "Mymr": "Myanmar", "Tibt": "Tibetan", "Cher": "Cherokee", "Olck": "Ol_Chiki"},
+    **{"Mtei": "Meetei_Mayek", "Tfng": "Tifinagh", "Mong": "Mongolian", "Hang": "Hangul", "Hani": "Han"},
+    **{"Hans": "Han", "Hant": "Han", "Jpan": "Hiragana Katakana Han", "Kore": "Hangul Han"},
+}
+"""Scripts by the four letters that ISO 15924 has for them, where these are not their name."""
+
 
 def scripts_of(language: str) -> list[str]:
-    """Return the scripts of a language by its code, empty where it is not known.
+    """Return the scripts of a language by its code, by their names in Unicode; empty where it is not known.
 
-    A code of a language with its script (sr-Latn, zh_Hant) names it by the four letters of ISO 15924.
+    A code of a language with its script (sr-Latn, zh_Hant) says which.
     """
     code, *rest = re.split("[-_]", language)
     written = next((part.title() for part in rest if len(part) == 4 and part.isalpha()), "")
     if written:
-        return {
-            "Hans": ["Han"],
-            "Hant": ["Han"],
-            "Jpan": ["Hiragana", "Katakana", "Han"],
-            "Kore": ["Hangul", "Han"],
-        }.get(written, [written])
+        return _CODES.get(written, written).split()
     return next((scripts.split() for scripts, codes in _SCRIPTS.items() if code.lower() in codes.split()), [])
