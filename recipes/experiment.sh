@@ -58,6 +58,17 @@ write_as() {
     mv "$file.part.$$" "$file"
 }
 
+# made_for FOLDER WHAT: a folder holds what was made from one thing; ends where that was another.
+made_for() {
+    local was
+    write_as "$1/made-for" echo "$2"
+    was=$(cat "$1/made-for")
+    if [ "$was" != "$2" ]; then
+        echo "run.sh: $1 holds what was made from $was, not from $2; give another folder with --run" >&2
+        exit 2
+    fi
+}
+
 # unpacked FILE: its text, whether it is packed or not.
 unpacked() { gzip -cdf "$1"; }
 
@@ -116,7 +127,7 @@ score() {
 # the source of each test set is FOLDER/NAMESUFFIX.
 train_and_score() {
     local suffix=$2 name
-    texts=$1
+    texts=$(cd "$1" && pwd)
     shift 2
     find_nmtkit
     train_in "$run" "$config" --set "corpus.folder=$texts"

@@ -43,6 +43,7 @@ provide_files "$here/../tatoeba-en-de/files.json"
 find_nmtkit
 
 # Pairs with both sides, and behind them German alone.
+made_for "$run" "$pairs pairs and $lines lines"
 text=$run/text
 mkdir -p "$text"
 text=$(cd "$text" && pwd)

@@ -44,8 +44,12 @@ for file in "$files"/{train,val,test_2016_flickr,test_2017_flickr,test_2017_msco
     ln -sf "$file" "$text/"
 done
 
-if [ -z "$teacher" ]; then
+if [ -n "$teacher" ]; then
+    teacher=$(cd "$teacher" && pwd)
+    made_for "$run" "the teacher $teacher"
+else
     teacher=$run/teacher
+    made_for "$run" "a teacher of its own"
     train_in "$teacher" "$here/teacher.toml" --set "corpus.folder=$text"
 fi
 translate_in_parts "$teacher" "$text/train.en.gz" "$text/distilled.de" 10000
@@ -61,12 +65,29 @@ fi
 folder_of() { if [ "$1" = teacher ]; then echo "$teacher"; else echo "$run/$1"; fi; }
 search_of() { if [ "$1" = greedy ]; then echo 'translate.search={kind = "greedy"}'; else echo 'translate.search.kind=beam'; fi; }
 
-# lines_a_second SYSTEM SEARCH: the middle one of three translations of all test sets, start-up left out.
+# lines_a_second SYSTEM SEARCH: translates all test sets and says how fast, start-up left out.
 lines_a_second() {
+    local said
+    say "time $1, $2"
+    if ! said=$(nmtkit translate --run "$(folder_of "$1")" "$run/sources.en" --output /dev/null \
+        --set "$(search_of "$2")" 2>&1); then
+        echo "$said" >&2
+        return 1
+    fi
+    sed -n 's/.* \([0-9,.]*\) lines\/s.*/\1/p' <<< "$said" | tr -d , | grep .
+}
+
+# rates: three rounds, in each all systems one after another, so that what else the machine does slows all of them alike.
+rates() {
+    local rate
     for _ in 1 2 3; do
-        nmtkit translate --run "$(folder_of "$1")" "$run/sources.en" --output /dev/null --set "$(search_of "$2")" 2>&1 |
-            sed -n 's/.* \([0-9,.]*\) lines\/s.*/\1/p'
-    done | tr -d , | sort -n | sed -n 2p
+        for search in beam greedy; do
+            for system in "${systems[@]}"; do
+                rate=$(lines_a_second "$system" "$search")
+                printf '%s\t%s\n' "$system-$search" "$rate"
+            done
+        done
+    done
 }
 
 sources() { for name in "${tests[@]}"; do unpacked "$files/$name.en.gz"; done; }
@@ -79,19 +100,24 @@ for system in "${systems[@]}"; do
         for name in "${tests[@]}"; do
             translate_in "$(folder_of "$system")" "$files/$name.en.gz" "$output/$name.txt" --set "$(search_of $search)"
         done
-        if is_older "$output/lines-a-second" "$(folder_of "$system")"; then
-            say "time $system, $search"
-            rm -f "$output/lines-a-second"
-            write_as "$output/lines-a-second" lines_a_second "$system" "$search"
-        fi
         compared+=(--system "$system-$search=$output/{set}.txt")
     done
 done
+
+for system in "${systems[@]}"; do
+    ! is_older "$run/lines-a-second.tsv" "$(folder_of "$system")" || rm -f "$run/lines-a-second.tsv"
+done
+write_as "$run/lines-a-second.tsv" rates
 
 say "score"
 bleu="score.metrics=[{kind = 'bleu'}]"
 nmtkit score --config "$here/nmtkit.toml" --run "$run/student" --set "corpus.folder=$text" --set "$bleu" \
     ${settings[@]+"${settings[@]}"} "${compared[@]}" --format tsv > "$run/scores.txt"
+
+# rate_of SYSTEM SEARCH: the middle one of its three rates.
+rate_of() {
+    awk -F '\t' -v of="$1-$2" '$1 == of { print $2 }' "$run/lines-a-second.tsv" | sort -n | sed -n 2p
+}
 
 # table: a row for each system and search: parameters, BLEU of each test set with its interval, lines a second.
 table() {
@@ -102,8 +128,8 @@ table() {
             local parameters rate first row
             parameters=$(sed -n 's/.*model: [a-z]* of \([0-9,]*\) parameters.*/\1/p' "$(folder_of "$system")/train.log" |
                 tail -n 1)
-            rate=$(cat "$run/translations/$system-$search/lines-a-second")
-            first=$(cat "$run/translations/teacher-$search/lines-a-second")
+            rate=$(rate_of "$system" "$search")
+            first=$(rate_of teacher "$search")
             row="| $system | $parameters | $search |"
             for name in "${tests[@]}"; do
                 row+=$(awk -F '\t' -v set="$name" -v of="$system-$search" '$1 == set && $3 == of && $4 == "BLEU" {

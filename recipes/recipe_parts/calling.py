@@ -56,11 +56,16 @@ class Nmtkit:
         return str(Path(done.stdout.strip()) / "nmtkit")
 
 
+def heeded() -> list[int]:
+    """Return the signals that wish for an end and are not ignored."""
+    return [number for number in _TOLD if signal.getsignal(number) is not signal.SIG_IGN]
+
+
 @contextmanager
 def passing_on() -> Iterator[tuple[list["subprocess.Popen[bytes]"], list[int]]]:
     """Pass signals on to the process in the first list; before there is one, they end this process.
 
-    The second list has those that came.
+    The second list has those that came. Signals that are ignored, as nohup has it, stay so.
     """
     listening: list[subprocess.Popen[bytes]] = []
     told: list[int] = []
@@ -74,7 +79,7 @@ def passing_on() -> Iterator[tuple[list["subprocess.Popen[bytes]"], list[int]]]:
         if number != signal.SIGINT or not _on_terminal():
             listening[0].send_signal(number)
 
-    usual = {number: signal.signal(number, tell) for number in _TOLD}
+    usual = {number: signal.signal(number, tell) for number in heeded()}
     try:
         yield listening, told
     finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from nmtkit.errors import NmtkitError
 from recipe_parts.checking import write_whole
 from recipe_parts.saying import RecipeError, say
-from recipe_parts.table3_cells import Base, alone, cells_of, check, prepare
+from recipe_parts.table3_cells import Base, alone, cells_of, check, check_data, prepare
 from recipe_parts.table3_rows import chosen, variations
 from recipe_parts.table3_show import Table, markdown, plain, plan
 from recipe_parts.table3_training import failure, train
@@ -94,6 +94,7 @@ def run(options: Options) -> int:
         try:
             if any(cell.result() is None for cell in cells):
                 prepare(options.out, base, inherited)
+                check_data(cells, options.out)
                 failed = train(cells, base, at_once=options.at_once, inherited=inherited)
         finally:
             _keep(options.out, table)

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmtkit.config import Config, load
+from nmtkit.data.manifest import prepared
+from nmtkit.run_folder import RunFolder
 from nmtkit.training.changes import changes
 from recipe_parts.saying import RecipeError
 from recipe_parts.table3_rows import Row, Variation
@@ -96,10 +98,18 @@ class Cell(NamedTuple):
         """Where its training writes what it says."""
         return self.run.with_name(f"{self.run.name}.log")
 
+    def card(self) -> dict[str, Any]:
+        """Return the card of its run; empty where there is none."""
+        try:
+            found = json.loads((self.run / "run.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
     def result(self) -> Result | None:
         """Return what it has found; None until its training is finished."""
         try:
-            card = json.loads((self.run / "run.json").read_bytes())
+            card = self.card()
             development, training = card["development"]["last"], card["training"]
             if training["ended"] is None or development["update"] != training["updates"]:
                 return None
@@ -113,7 +123,7 @@ class Cell(NamedTuple):
                 training["updates"],
                 card["time"]["seconds"],
             )
-        except (OSError, ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             return None
 
     def differences(self, base: Base) -> list[str]:
@@ -147,6 +157,17 @@ def check(cells: Sequence[Cell], base: Base) -> None:
             )
 
 
+def check_data(cells: Sequence[Cell], out: Path) -> None:
+    """Raise RecipeError where a cell that is finished was trained on other pairs than are prepared now."""
+    fingerprint = prepared(RunFolder(out / "prepared")).fingerprint
+    for cell in cells:
+        if cell.result() is not None and cell.card().get("data", {}).get("fingerprint") != fingerprint:
+            raise RecipeError(
+                f"{cell.run}: was trained on other pairs than those in {out / 'prepared'}; bring back the text it had, "
+                "or give another folder with --out"
+            )
+
+
 @contextmanager
 def alone(out: Path) -> Iterator[tuple[int, ...]]:
     """Keep other tables out of the folder; gives what trainings must inherit, so that they keep them out too.
@@ -175,8 +196,13 @@ def prepare(out: Path, base: Base, inherited: tuple[int, ...]) -> None:
         raise RecipeError(f"nmtkit prepare ended with exit code {code} (see above)", code if code > 0 else 128 - code)
 
 
-def start(cell: Cell, base: Base, threads: int, inherited: tuple[int, ...]) -> "subprocess.Popen[bytes]":
-    """Begin or go on with the training of a cell, in a session of its own: it is told by us alone what to do."""
+def start(
+    cell: Cell, base: Base, inherited: tuple[int, ...], *, threads: int = 0, gpu: str | None = None
+) -> "subprocess.Popen[bytes]":
+    """Begin or go on with the training of a cell, in a session of its own: it is told by us alone what to do.
+
+    `threads` and `gpu` are what it may use; 0 and None: all.
+    """
     cell.run.mkdir(parents=True, exist_ok=True)
     data, prepared = cell.run / "data", cell.run.parent.parent / "prepared" / "data"
     if not data.is_symlink():
@@ -184,6 +210,8 @@ def start(cell: Cell, base: Base, threads: int, inherited: tuple[int, ...]) -> "
     environment = dict(os.environ)
     if threads:
         environment |= {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+    if gpu is not None:
+        environment |= {"CUDA_VISIBLE_DEVICES": gpu}
     command = [*_nmtkit("train"), *base.arguments(cell.overrides), "--run", str(cell.run)]
     with cell.log.open("ab") as log:
         return subprocess.Popen(

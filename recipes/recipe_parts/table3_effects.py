@@ -14,12 +14,11 @@ from typing import NamedTuple
 from recipe_parts.table3_cells import Result
 from recipe_parts.table3_rows import BASE, Paper, Row
 
-# Quantiles of Student's t, 97.5 %, for 1 to 30 degrees of freedom; beyond, the normal distribution's is near.
+# Quantiles of Student's t, 97.5 %, for 1 to 30 degrees of freedom.
 _T = (
     12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09,
     2.09, 2.08, 2.07, 2.07, 2.06, 2.06, 2.06, 2.05, 2.05, 2.05, 2.04,
 )  # fmt: skip
-_T_BEYOND = 1.96
 
 EXACT = 8
 """Rows up to which all orders are tried to tell how likely an agreement is by chance."""
@@ -65,6 +64,8 @@ class Agreement(NamedTuple):
     low: float
     high: float
     """Between which it lies in 95 % of the tables drawn with the spread of seeds."""
+    directed: int
+    """Rows with an effect in the paper; the counts below are of these."""
     same_direction: int
     clear: int
     clear_same_direction: int
@@ -104,7 +105,7 @@ def effects(found: Found, measure: Measure) -> list[Effect]:
 
 def _margin(one: tuple[float, int], trainings: int, of_base: int) -> float:
     deviation, freedom = one
-    quantile = _T[freedom - 1] if freedom <= len(_T) else _T_BEYOND
+    quantile = _T[freedom - 1] if freedom <= len(_T) else 1.96 + 2.4 / freedom
     return quantile * deviation * math.sqrt(1 / trainings + 1 / of_base)
 
 
@@ -115,7 +116,8 @@ def agreement(found: Found, measure: Measure) -> Agreement | None:
     correlation = spearman(theirs, ours)
     if len(ours) < 3 or correlation is None:
         return None
-    clear = [effect for effect in all_effects if effect.is_clear]
+    directed = [effect for effect in all_effects if effect.paper]
+    clear = [effect for effect in directed if effect.is_clear]
     low, high = _interval(found, measure, theirs, ours)
     return Agreement(
         len(ours),
@@ -123,7 +125,8 @@ def agreement(found: Found, measure: Measure) -> Agreement | None:
         _chance(theirs, ours),
         low,
         high,
-        sum(map(_same_direction, all_effects)),
+        len(directed),
+        sum(map(_same_direction, directed)),
         len(clear),
         sum(map(_same_direction, clear)),
     )

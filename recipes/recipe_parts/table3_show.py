@@ -150,8 +150,8 @@ def _agreement(name: str, agreed: Agreement) -> str:
         f"- By {name}: rank correlation {agreed.correlation:.2f} with the paper's effects over {agreed.rows} rows "
         f"({agreed.low:.2f} to {agreed.high:.2f} in 95 % of tables drawn with the spread of seeds; an order drawn at "
         f"random agrees as well with a probability of {agreed.chance:.1%}). The same direction as in the paper: "
-        f"{agreed.same_direction} of {agreed.rows} rows; {agreed.clear_same_direction} of the {agreed.clear} that are "
-        "beyond the spread."
+        f"{agreed.same_direction} of {agreed.directed} rows; {agreed.clear_same_direction} of the {agreed.clear} that "
+        "are beyond the spread."
     )
 
 

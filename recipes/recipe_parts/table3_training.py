@@ -1,5 +1,6 @@
 """Training the cells of Table 3, several at once, until all are finished or somebody says stop."""
 
+import os
 import signal
 import subprocess
 import time
@@ -9,11 +10,11 @@ from types import FrameType
 from typing import NamedTuple
 
 from nmtkit.workers import cores
+from recipe_parts.calling import heeded
 from recipe_parts.saying import RecipeError, duration, say
 from recipe_parts.table3_cells import Base, Cell, start
 
 SECONDS_BETWEEN_LOOKS = 0.2
-_TOLD = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Running(NamedTuple):
@@ -22,6 +23,8 @@ class Running(NamedTuple):
     cell: Cell
     process: "subprocess.Popen[bytes]"
     began: float
+    place: int
+    """Which of those at once it is, from 0."""
 
 
 def train(cells: Sequence[Cell], base: Base, *, at_once: int, inherited: tuple[int, ...]) -> list[Cell]:
@@ -32,16 +35,18 @@ def train(cells: Sequence[Cell], base: Base, *, at_once: int, inherited: tuple[i
     waiting = [cell for cell in cells if cell.result() is None]
     if len(waiting) < len(cells):
         say(f"finished before: {len(cells) - len(waiting)} of {len(cells)} cells")
-    threads = _threads(at_once) if at_once > 1 else 0
+    threads, gpus = (_threads(at_once) if at_once > 1 else 0), _gpus()
     running: list[Running] = []
     failed: list[Cell] = []
     done = len(cells) - len(waiting)
     with _told() as stop:
         while (waiting or running) and not stop:
             while waiting and len(running) < at_once:
-                cell = waiting.pop(0)
-                say(f"{cell.name}: training in {cell.run}")
-                running.append(Running(cell, start(cell, base, threads, inherited), time.monotonic()))
+                cell, place = waiting.pop(0), min(set(range(at_once)) - {each.place for each in running})
+                gpu = gpus[place % len(gpus)] if gpus else None
+                say(f"{cell.name}: training in {cell.run}" + (f" on GPU {gpu}" if gpu else ""))
+                process = start(cell, base, inherited, threads=threads, gpu=gpu)
+                running.append(Running(cell, process, time.monotonic(), place))
             time.sleep(SECONDS_BETWEEN_LOOKS)
             for each in [each for each in running if each.process.poll() is not None]:
                 running.remove(each)
@@ -49,7 +54,7 @@ def train(cells: Sequence[Cell], base: Base, *, at_once: int, inherited: tuple[i
                 if not _succeeded(each, f"{done} of {len(cells)}"):
                     failed.append(each.cell)
         if stop:
-            _end(running, stop[0])
+            _end(running, stop)
             say("interrupted; the same command goes on")
             raise SystemExit(128 + stop[0])
     return failed
@@ -58,6 +63,16 @@ def train(cells: Sequence[Cell], base: Base, *, at_once: int, inherited: tuple[i
 def _threads(at_once: int) -> int:
     """Return how many threads each of several trainings has: an equal part of the cores that there are for them."""
     return max(1, len(cores()) // at_once)
+
+
+def _gpus() -> list[str]:
+    """Return the GPUs that trainings may have, one each, by the names that CUDA_VISIBLE_DEVICES has for them."""
+    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if asked is not None:
+        return [name.strip() for name in asked.split(",") if name.strip()]
+    import torch
+
+    return [str(number) for number in range(torch.cuda.device_count())]
 
 
 def _succeeded(each: Running, count: str) -> bool:
@@ -74,14 +89,18 @@ def _succeeded(each: Running, count: str) -> bool:
     return True
 
 
-def _end(running: Sequence[Running], number: int) -> None:
-    """Let all trainings write a checkpoint and end."""
-    say("stopping: trainings write their checkpoints")
+def _end(running: Sequence[Running], told: Sequence[int]) -> None:
+    """Let all trainings write a checkpoint and end; a second signal ends them as they are."""
+    say("stopping: trainings write their checkpoints; once more ends them at once")
     for each in running:
         # They have sessions of their own, so no terminal tells them.
-        each.process.send_signal(signal.SIGTERM if number == signal.SIGHUP else number)
-    for each in running:
-        each.process.wait()
+        each.process.send_signal(signal.SIGTERM if told[0] == signal.SIGHUP else told[0])
+    first = 2 if told[0] == signal.SIGHUP else 1  # a terminal that closes may send SIGTERM right behind
+    while any(each.process.poll() is None for each in running):
+        if len(told) > first:
+            for each in running:
+                each.process.kill()
+        time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 @contextmanager
@@ -93,7 +112,7 @@ def _told() -> Iterator[list[int]]:
         del frame
         noted.append(number)
 
-    usual = {number: signal.signal(number, note) for number in _TOLD}
+    usual = {number: signal.signal(number, note) for number in heeded()}
     try:
         yield noted
     finally:

@@ -16,6 +16,7 @@ from recipe_parts.wmt14_options import Options, read_options
 from recipe_parts.wmt14_settings import (
     LEAST_DEV_PAIRS,
     LEAST_PAIRS,
+    averaged_in,
     read_experiment,
     training_arguments,
     using_arguments,
@@ -89,7 +90,7 @@ class Recipe:
         newest = max((path.stat().st_mtime_ns for path in checkpoints.glob(f"[0-9]*/{WEIGHTS}")), default=0)
         average = checkpoints / "average" / WEIGHTS
         if not average.exists() or average.stat().st_mtime_ns < newest:
-            self._nmtkit("average", "--last", str(self._experiment.averaged), "--run", str(self._options.run))
+            self._nmtkit("average", "--last", str(averaged_in(self._options.run)), "--run", str(self._options.run))
 
     def translate(self) -> None:
         """Translate the test set with the average, as the paper does, unless that was done with the same settings."""
@@ -97,13 +98,13 @@ class Recipe:
         if not average.exists():
             raise RecipeError(f"{average} is missing; train and average first")
         output, source = self._translation, self._texts / self._experiment.test.source
-        asked = self._options.settings_of("translate")
+        asked = [self._experiment.tables.get("translate", {}), *self._options.settings_of("translate")]
         made = Made([output], {"weights": stamp_of(average), "source": stamp_of(source), "settings": asked})
         if not made.is_there:
             output.parent.mkdir(parents=True, exist_ok=True)
             say("with the average of the last checkpoints, as in the paper, whether or not it did best in training")
             words = [str(source), "--output", str(output), "--checkpoint", "average"]
-            self._nmtkit("translate", *using_arguments(self._options, "translate"), *words)
+            self._nmtkit("translate", *using_arguments(self._options, self._experiment, "translate"), *words)
             found, expected = count_text(output).lines, self._experiment.test.lines
             if found != expected:
                 raise CheckError(
@@ -118,9 +119,11 @@ class Recipe:
         if not self._translation.exists():
             raise RecipeError(f"{self._translation} is missing; translate first")
         files = ["--system", str(self._translation), "--reference", str(reference)]
-        answer = self._nmtkit("score", *using_arguments(options, "score"), *files, "--json", capture=True)
+        answer = self._nmtkit(
+            "score", *using_arguments(options, self._experiment, "score"), *files, "--json", capture=True
+        )
         scores = json.loads(answer)["sets"][0]["systems"][0]["scores"]
-        stage = stage_of(options.run, options.scale, self._experiment.updates)
+        stage = stage_of(options.run, options.scale, self._experiment.updates, clean=options.clean)
         dev = last_validation(options.run / "metrics.jsonl")
         sys.stdout.write(table(self._published, options.size, stage, scores, dev))
         sys.stdout.flush()

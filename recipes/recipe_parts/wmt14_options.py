@@ -57,7 +57,7 @@ def read_options(arguments: Sequence[str] | None) -> Options:
     manifest = read_manifest(asked.manifest or recipe / "files.json")
     folder: Path = asked.folder or recipe
     big = "-big" if asked.size == "big" else ""
-    name = f"run{big}" + (f"-scale-{asked.scale:g}" if asked.scale < 1 else "")
+    name = f"run{big}{'-clean' if asked.clean else ''}" + (f"-scale-{asked.scale:g}" if asked.scale < 1 else "")
     if asked.only:
         steps: tuple[str, ...] = (asked.only,)
     else:
@@ -93,7 +93,12 @@ def _parser(steps: tuple[str, ...]) -> argparse.ArgumentParser:
     option(
         "--folder", type=Path, metavar="DIR", help="where everything made goes [default: data/ and run/ beside run.sh]"
     )
-    option("--run", type=Path, metavar="DIR", help="the run folder [default: run, run-big, run-scale-… in --folder]")
+    option(
+        "--run",
+        type=Path,
+        metavar="DIR",
+        help="the run folder [default: run, run-big, run-clean, run-scale-… in --folder]",
+    )
     option(
         "--scale",
         type=_scale,

@@ -88,9 +88,22 @@ def training_arguments(options: Options, experiment: Experiment, texts: Path) ->
     return ["--config", str(experiment.config), "--run", str(options.run), *_set([*settings, *options.settings])]
 
 
-def using_arguments(options: Options, section: str) -> list[str]:
-    """Return what a command that uses a trained run is given: it knows its settings, but for those asked for now."""
-    return ["--run", str(options.run), *_set(options.settings_of(section))]
+def using_arguments(options: Options, experiment: Experiment, section: str) -> list[str]:
+    """Return what a command that uses a trained run is given: how it translates and scores, the config says now."""
+    return ["--config", str(experiment.config), "--run", str(options.run), *_set(options.settings_of(section))]
+
+
+def averaged_in(run: Path) -> int:
+    """Return how many checkpoints the training of a run averages. Raises RecipeError where it averages none."""
+    config = tomllib.loads((run / "config.toml").read_text(encoding="utf-8"))
+    count = int(config["train"]["checkpoints"]["average"])
+    if not count:
+        raise RecipeError(
+            "train.checkpoints.average = 0: the recipe scores the average of the last checkpoints, as the paper does; "
+            "set how many",
+            2,
+        )
+    return count
 
 
 def _set(settings: list[str]) -> list[str]:

@@ -47,6 +47,8 @@ class Stage(NamedTuple):
     scale: float
     updates: int
     whole: int
+    clean: bool = False
+    """Whether more was dropped than in the paper (`--clean`)."""
 
     @property
     def caveat(self) -> str:
@@ -56,10 +58,10 @@ class Stage(NamedTuple):
         return f"less: {self.updates:,} of {self.whole:,} updates" if self.updates < self.whole else ""
 
 
-def stage_of(run: Path, scale: float, whole: int) -> Stage:
+def stage_of(run: Path, scale: float, whole: int, *, clean: bool = False) -> Stage:
     """Return how far the training of a run is, by its newest checkpoint."""
     numbers = [int(folder.name) for folder in (run / "checkpoints").glob("*") if folder.name.isdecimal()]
-    return Stage(scale, max(numbers, default=0), whole)
+    return Stage(scale, max(numbers, default=0), whole, clean)
 
 
 def last_validation(metrics: Path) -> dict[str, Any]:
@@ -88,7 +90,8 @@ def table(published: Published, name: str, stage: Stage, scores: list[dict[str, 
     yours = {"perplexity": dev.get("perplexity"), "score": dev.get("score")}
     for key, (meaning, figure, expected) in figures.dev.items():
         rows.append((meaning, figure, NO_FIGURE if stage.caveat else expected, _number(yours.get(key))))
-    lines = [f"{published.title}, {name}, after update {stage.updates:,}", "", *_aligned(rows), ""]
+    data = ", with --clean" if stage.clean else ""
+    lines = [f"{published.title}, {name}{data}, after update {stage.updates:,}", "", *_aligned(rows), ""]
     lines += [f"{score['name']}  {score['signature']}" for score in scores]
     return "\n".join(lines) + "\n"
 

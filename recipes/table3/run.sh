@@ -12,7 +12,7 @@
 #   --out DIR          where trainings and table go; without it: run/ beside this script
 #   --rows NAMES       some of the rows, as A1,B16,C-2-layers; without it: all that the base allows
 #   --seeds N,N        trainings of each row (default: 1,2)
-#   --at-once N        so many trainings at once, which share the cores (default: 1)
+#   --at-once N        so many trainings at once, which share the cores, each on a GPU of its own (default: 1)
 #   --set KEY=VALUE    another setting of the base
 #   --plan             train nothing: say what the rows are for this base
 #   --show             train nothing: show the table as far as it is there
@@ -51,6 +51,8 @@ if [ -z "$config" ]; then
 fi
 
 find_nmtkit
-python=$(dirname "$(readlink -f "$(command -v nmtkit)")")/python    # the one that nmtkit is installed for
+program=$(readlink -f "$(command -v nmtkit)")    # beside it, or in its first line, the interpreter it is installed for
+python=$(dirname "$program")/python
+[ -x "$python" ] || python=$(sed -n '1s/^#! *//p' "$program")
 export PYTHONPATH=$here/..${PYTHONPATH:+:$PYTHONPATH}
 exec "$python" -m recipe_parts.table3 --config "$config" --out "$out" ${arguments[@]+"${arguments[@]}"}

@@ -77,6 +77,7 @@ class Place(NamedTuple):
             capture_output=True,
             text=True,
             check=False,
+            cwd=self.data,
         )
 
     def said(self) -> list[str]:
@@ -174,6 +175,13 @@ def test_japanese_is_written_without_spaces(place: Place, tmp_path: Path) -> Non
     assert with_words.stdout.count("\tBLEU\t") == 8
 
 
+def test_a_run_folder_is_named_from_where_the_script_is_called(place: Place) -> None:
+    assert place.run("tanaka-en-ja", "--run", "made").returncode == 0
+    text = place.data / "made" / "text"
+    assert text.is_dir()
+    assert f"--set corpus.folder={text} " in f"{place.said()[0]} "
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_wrong_file_ends_a_recipe_before_anything_is_done(place: Place, tmp_path: Path, recipe: str) -> None:
     for path in place.data.iterdir():
@@ -235,6 +243,20 @@ def test_a_teacher_may_be_there_already_and_the_control_be_left_out(place: Place
     assert [call.split()[0] for call in said if call.split()[0] in ("prepare", "train")] == ["prepare", "train"]
     assert any(call.startswith(f"translate --run {teacher} ") for call in said)
     assert "| control" not in done.stdout
+    other = place.run("distillation", "--run", tmp_path / "run")
+    assert other.returncode == 2
+    assert f"made from the teacher {teacher}, not from a teacher of its own; give another folder" in other.stderr
+
+
+@pytest.mark.slow
+def test_systems_are_timed_in_turn_and_a_failure_is_told(place: Place, tmp_path: Path) -> None:
+    call = ("distillation", "--run", tmp_path / "run", "--without-control")
+    failed = place.run(*call, FAILING="null")
+    assert failed.returncode == 1
+    place.said()
+    assert place.run(*call).returncode == 0
+    timed = [each.split("--run ")[1].split()[0].rpartition("/")[2] for each in place.said() if "/dev/null" in each]
+    assert timed == ["teacher", "student"] * 6
 
 
 # Back-translation
@@ -266,6 +288,16 @@ def test_german_alone_is_translated_back_and_tagged(place: Place, tmp_path: Path
     again = place.run(*call)
     assert again.stdout == done.stdout
     assert commands(place.said()) == ["prepare", "train"] * 3 + ["score"]
+
+
+def test_a_run_folder_is_for_one_amount_of_text(place: Place, tmp_path: Path) -> None:
+    call = ("back-translation", "--run", tmp_path / "run", "--lines", "30", "--pairs")
+    assert place.run(*call, "20").returncode == 0
+    place.said()
+    done = place.run(*call, "10")
+    assert done.returncode == 2
+    assert f"{tmp_path / 'run'} holds what was made from 20 pairs and 30 lines, not from 10 pairs and" in done.stderr
+    assert place.said() == []
 
 
 def test_an_interrupted_translation_goes_on_with_the_part_it_was_at(place: Place, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import math
 
 import pytest
 from recipe_parts.table3_cells import Cell, Result
-from recipe_parts.table3_effects import PERPLEXITY, SCORE, agreement, effects, spearman, spread
+from recipe_parts.table3_effects import PERPLEXITY, SCORE, _margin, agreement, effects, spearman, spread
 from recipe_parts.table3_rows import BASE, ROWS, LeftOut, variations
 from recipe_parts.table3_show import Table, markdown, plain
 
@@ -79,8 +79,20 @@ def test_agreement_counts_orders_and_directions() -> None:
     assert agreed.rows == 3
     assert agreed.correlation == pytest.approx(1)
     assert agreed.chance == pytest.approx(1 / 6)
-    assert (agreed.same_direction, agreed.clear, agreed.clear_same_direction) == (3, 2, 2)
+    assert (agreed.directed, agreed.same_direction, agreed.clear, agreed.clear_same_direction) == (3, 3, 2, 2)
     assert agreed.low <= agreed.high <= 1
+
+
+def test_rows_without_an_effect_in_the_paper_have_no_direction() -> None:
+    """Sixteen heads have the BLEU of eight there."""
+    agreed = agreement(found(base=[30, 30.2], A1=[28, 28.2], A16=[20, 20.2], C_2_layers=[25, 25.2]), SCORE)
+    assert (agreed.rows, agreed.directed, agreed.same_direction) == (3, 2, 2)
+    assert (agreed.clear, agreed.clear_same_direction) == (2, 2)
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(30, 2.042), (40, 2.021), (60, 2.000), (120, 1.980)])
+def test_intervals_are_students(freedom: int, quantile: float) -> None:
+    assert _margin((1.0, freedom), 2, 2) == pytest.approx(quantile, abs=0.004)
 
 
 def test_agreement_of_many_rows_is_drawn_and_the_same_each_time() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from recipe_parts import table3, table3_cells
+from recipe_parts.calling import heeded, passing_on
+from recipe_parts.table3_training import Running, _end, _told
 from toy.corpora import write_project
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -23,8 +25,12 @@ run.mkdir(parents=True, exist_ok=True)
 calls = pathlib.Path(os.environ["CALLS"])
 def note(word):
     with calls.open("a") as file:
-        file.write(f"{word} {run.name} {os.environ.get('OMP_NUM_THREADS')}\\n")
+        file.write(f"{word} {run.name} {os.environ.get('OMP_NUM_THREADS')} {os.environ.get('CUDA_VISIBLE_DEVICES')}\\n")
 note(arguments[0])
+if arguments[0] == "prepare":
+    from nmtkit.data.manifest import Manifest, Stage
+    data = Stage("key", os.environ.get("PAIRS", "some pairs"))
+    Manifest({"a": "fact"}, {"train": data}, complete=True).save(run / "data" / "manifest.json")
 if arguments[0] == "train":
     assert (run / "data").resolve() == run.parent.parent.resolve() / "prepared" / "data"
     if run.name in os.environ.get("FAILING", "").split():
@@ -41,6 +47,7 @@ if arguments[0] == "train":
     (run / "run.json").write_text(json.dumps({
         "training": {"ended": "x", "updates": 8}, "development": {"last": dev},
         "model": {"parameters": {"all": 10}}, "time": {"seconds": 1.0},
+        "data": {"fingerprint": json.loads((run / "data" / "manifest.json").read_bytes())["fingerprint"]},
     }))
     note("end")
 """
@@ -91,8 +98,28 @@ def test_several_at_once_share_the_cores(base: Path, calls: Path, monkeypatch: p
     monkeypatch.setenv("TOGETHER", "2")  # no training ends before a second has begun
     assert run(base, "--rows", "A1,E", "--seeds", "1", "--at-once", "2") == 0
     lines = [line.split() for line in said(calls) if not line.startswith("prepare")]
-    assert {threads for _, _, threads in lines} == {"4"}
+    assert {line[2] for line in lines} == {"4"}
     assert len(lines) == 6
+
+
+def test_several_at_once_have_gpus_of_their_own(base: Path, calls: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,GPU-5")
+    monkeypatch.setenv("TOGETHER", "2")
+    assert run(base, "--rows", "A1,E", "--seeds", "1", "--at-once", "2") == 0
+    gpus = [line.split()[3] for line in said(calls) if line.startswith("train")]
+    assert sorted(gpus[:2]) == ["3", "GPU-5"]
+    assert gpus[2] in ("3", "GPU-5")
+
+
+def test_cells_of_other_pairs_are_refused(base: Path, calls: Path, capfd, monkeypatch) -> None:
+    assert run(base, "--rows", "A1", "--seeds", "1") == 0
+    monkeypatch.setenv("PAIRS", "more pairs")
+    capfd.readouterr()
+    assert run(base, "--rows", "A1", "--seeds", "1,2") == 1
+    assert "base-1: was trained on other pairs than those in " in capfd.readouterr().err
+    assert len([line for line in said(calls) if line.startswith("train")]) == 2
+    monkeypatch.delenv("PAIRS")
+    assert run(base, "--rows", "A1", "--seeds", "1,2") == 0
 
 
 def test_a_cell_that_fails_is_named_and_the_others_go_on(base: Path, calls: Path, capfd, monkeypatch) -> None:
@@ -198,7 +225,29 @@ def start(base: Path, tmp_path: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", program, *arguments], stderr=subprocess.PIPE, env=environment)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+
+
+def test_a_second_signal_ends_trainings_that_do_not() -> None:
+    with subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        _end([Running(None, process, 0.0, 0)], [signal.SIGTERM, signal.SIGTERM])
+        assert process.returncode == -signal.SIGKILL
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert signal.SIGHUP not in heeded()
+        with _told() as told, passing_on() as (_, passed):
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert (told, passed) == ([], [])
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
 def test_a_signal_reaches_the_trainings_and_the_same_command_goes_on(
     base: Path, calls: Path, tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -231,7 +231,7 @@ def test_given_files_need_no_mirror(recipe, tmp_path, form):
 def test_the_big_model_and_the_cleaning_at_small_scale(recipe, tmp_path):
     pytest.importorskip("eldc")
     done = recipe.run("made", *SMALL, "--size", "big", "--clean", mirrors=[str(recipe.files.folder)])
-    check_results(done, tmp_path / "made" / "run-big-scale-0.001", recipe.name)
-    found = dropped(tmp_path / "made" / "run-big-scale-0.001", "commoncrawl")
+    check_results(done, tmp_path / "made" / "run-big-clean-scale-0.001", recipe.name)
+    found = dropped(tmp_path / "made" / "run-big-clean-scale-0.001", "commoncrawl")
     assert found["same"] == 1
     assert "language" in found

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ case $1 in
     prepare) mkdir -p "$run/data"; echo '{}' > "$run/data/manifest.json" ;;
     train)
         [ -d "$run/checkpoints/00000020" ] && exit "${CODE:-0}"
+        printf '[train.checkpoints]\\naverage = %s\\n' "${AVERAGE:-5}" > "$run/config.toml"
         mkdir -p "$run/checkpoints/00000020"; touch "$run/checkpoints/00000020/weights.safetensors"
         echo '{"kind": "validation", "perplexity": 7.5, "score": 1.25, "metric": "BLEU"}' > "$run/metrics.jsonl"
         exit "${CODE:-0}" ;;
@@ -54,8 +56,8 @@ def mirror(files):
 class Driver:
     """Starts the recipe with the stand-in."""
 
-    def __init__(self, folder: Path, mirror, files) -> None:
-        self.folder, self._files = folder, files
+    def __init__(self, folder: Path, mirror, files, recipe: Path = EN_FR) -> None:
+        self.folder, self._files, self._recipe = folder, files, recipe
         programs = folder / "bin"
         programs.mkdir()
         (programs / "nmtkit").write_text(NMTKIT)
@@ -77,7 +79,7 @@ class Driver:
     def start(self, *arguments: str | Path, **variables: str) -> "subprocess.Popen[str]":
         options = ["--manifest", self._files.manifest, "--folder", self.folder / "made"]
         return subprocess.Popen(
-            [EN_FR / "run.sh", *options, *arguments],
+            [self._recipe / "run.sh", *options, *arguments],
             env={**self.environ, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -174,7 +176,8 @@ def test_what_is_told_to_nmtkit(driver, tmp_path):
     assert done.returncode == 0, done.stderr
     made = tmp_path / "made"
     train = driver.call("train")
-    assert f"--run {made / 'run-scale-0.001'}" in train
+    assert f"--run {made / 'run-clean-scale-0.001'}" in train
+    assert done.stdout.startswith("WMT14 English-French, base, with --clean, after update 20\n")
     assert f'--set corpus.folder="{made / "data" / "sample-0.001"}"' in train
     assert "--set train.stop.updates=100 " in train
     assert '{kind = "language"}]' in train
@@ -184,6 +187,8 @@ def test_what_is_told_to_nmtkit(driver, tmp_path):
     assert "--checkpoint average" in translate
     assert "--set translate.search.beam=2" in translate
     assert "train.seed" not in translate
+    assert all(f" --config {EN_FR / 'nmtkit.toml'} " in driver.call(name) for name in ("translate", "score"))
+    assert driver.call("average").startswith("average --last 5 ")
     assert "newstest2014-fren-src.en.sgm --output" in translate
     assert driver.call("score").endswith("newstest2014-fren-ref.fr.sgm --json")
 
@@ -229,6 +234,31 @@ def test_a_translation_with_other_settings_is_made_anew(driver):
         before = driver.calls.count("translate")
         assert driver(*settings).returncode == 0
         assert driver.calls.count("translate") - before == made
+
+
+def test_the_average_is_over_as_many_as_training_was_told(driver):
+    assert driver("--scale", "0.001", AVERAGE="7").returncode == 0
+    assert driver.call("average").startswith("average --last 7 ")
+
+
+def test_without_an_average_nothing_is_scored(driver):
+    done = driver("--scale", "0.001", "--set", "train.checkpoints.average=0", AVERAGE="0")
+    assert done.returncode == 2
+    assert "train.checkpoints.average = 0: the recipe scores the average of the last checkpoints" in done.stderr
+    assert driver.calls[-1] == "train"
+
+
+def test_a_translation_by_another_config_is_made_anew(tmp_path, mirror, files):
+    recipe = tmp_path / "recipes" / "wmt14-en-fr"
+    shutil.copytree(RECIPES, recipe.parent, ignore=shutil.ignore_patterns("run*/", "data", "__pycache__"))
+    driver = Driver(tmp_path, mirror, files, recipe)
+    assert driver("--scale", "0.001").returncode == 0
+    config = recipe / "nmtkit.toml"
+    text = config.read_text(encoding="utf-8")
+    assert text.count("\nbeam = 4\n") == 1
+    config.write_text(text.replace("\nbeam = 4\n", "\nbeam = 5\n"), encoding="utf-8")
+    assert driver("--scale", "0.001").returncode == 0
+    assert driver.calls.count("translate") == 2
 
 
 def test_a_translation_with_too_few_lines_is_not_scored(driver):
