@@ -19,6 +19,7 @@ from nmtkit.checksums import Checksum
 from nmtkit.errors import CheckpointError, UnreadableError
 from nmtkit.run_folder import sync, write_text
 from nmtkit.seals import seal, unseal
+from nmtkit.toml import shorten
 
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
@@ -163,7 +164,7 @@ def read_tensors(file: Path) -> dict[str, Tensor]:
 def _failure(file: Path, error: Exception) -> CheckpointError:
     if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.ENOTDIR):
         return UnreadableError(f"{file}: cannot be read ({error.strerror})")
-    return CheckpointError(f"{file}: missing or damaged ({error})")
+    return CheckpointError(f"{file}: missing or damaged ({shorten(str(error), 300)})")
 
 
 def _written_checksum(file: Path) -> Any:

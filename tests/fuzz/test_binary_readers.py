@@ -177,6 +177,9 @@ def test_weights(tier: str, tmp_path: Path) -> None:
     @example(damage=unchanged, of_optimizer=lambda found: found.replace(b'"exp_avg:', b'"exp_avh:', 1))
     @example(damage=unchanged, of_optimizer=lambda found: found.replace(b'"shape":[24,16]', b'"shape":[16,24]'))
     @example(damage=unchanged, of_optimizer=with_header({}))
+    @example(
+        damage=unchanged, of_optimizer=with_header({"a": {"dtype": "\t\x1b", "shape": [1], "data_offsets": [0, 4]}})
+    )
     def check(damage: Damage, of_optimizer: Damage) -> None:
         copy_weights(model, before)
         weights.write_bytes(damage(whole))
