@@ -23,8 +23,9 @@ from nmtkit.errors import ConfigError
 from nmtkit.models.base import AutoregressiveModel
 from nmtkit.run_folder import RunFolder
 from nmtkit.search.base import Hypothesis
-from nmtkit.training.checkpoints import check_model, check_vocabularies, load_weights
+from nmtkit.training.checkpoints import load_weights
 from nmtkit.training.choice import find_weights
+from nmtkit.training.fitting import check_model, check_vocabularies
 from nmtkit.translation.scorer import PairScore, PairScorer
 from nmtkit.translation.settings import TranslateConfig
 from nmtkit.translation.translator import LineTranslator

@@ -61,6 +61,10 @@ write_as() {
 # made_for FOLDER WHAT: a folder holds what was made from one thing; ends where that was another.
 made_for() {
     local was
+    if [ ! -e "$1/made-for" ] && [ -e "$1/text" ]; then
+        echo "run.sh: $1 does not say what it was made from; give another folder with --run" >&2
+        exit 2
+    fi
     write_as "$1/made-for" echo "$2"
     was=$(cat "$1/made-for")
     if [ "$was" != "$2" ]; then

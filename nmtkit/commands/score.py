@@ -43,7 +43,9 @@ def score_files(
     metrics = build_metrics(config, target_language)
     if given.source is None:
         _check_sources(metrics)
-    _score([read_given(given, log)], config, metrics, {"target_language": target_language}, log, output)
+    material = read_given(given, log)
+    output.check_apart(material)
+    _score([material], config, metrics, {"target_language": target_language}, log, output)
 
 
 def score_test_sets(
@@ -56,6 +58,8 @@ def score_test_sets(
     check_stdout("the scores go")
     metrics = build_metrics(config.score, config.languages.target)
     tests = read_test_sets(config, base, log, systems)
+    for test in tests:
+        output.check_apart(test)
     _score(tests, config.score, metrics, {"target_language": config.languages.target}, log, output)
 
 
@@ -64,13 +68,16 @@ def score_run(
 ) -> None:
     """Translate and score every [[corpus.test]] of `config` (paths start at `base`); scores go to stdout.
 
-    The translations stay in RUN/translations, their scores beside them and on the run card. Raises ConfigError where
-    there is no test set, or one has a tag that training had not, DataError where one cannot be read, CheckpointError
-    where the run has no weights to use; all before the first translation.
+    The translations stay in RUN/translations, their scores beside them and on the run card. Raises ConfigError
+    where there is no test set, one has a tag that training had not, or the output would replace a file that was
+    read, DataError where one cannot be read, CheckpointError where the run has no weights to use; all before the
+    first translation.
     """
     check_stdout("the scores go")
     metrics = build_metrics(config.score, config.languages.target)
     tests = read_test_sets(config, base, log)
+    for test in tests:
+        output.check_apart(test)
 
     from nmtkit.api import Translator, resolve_device, use_threads
     from nmtkit.training.choice import updates_of
@@ -115,7 +122,6 @@ def _score(
         log.info(notice)
     evaluated: list[Evaluated] = []
     for test in tests:
-        output.check_apart(test)
         for suspicion in (*check_scripts(test, origin["target_language"]), *suspicions(test, metrics.metrics)):
             log.warn(suspicion)
         total = len(metrics.metrics) * len(test.systems) * len(test)

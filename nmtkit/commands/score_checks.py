@@ -8,11 +8,11 @@ from itertools import chain
 
 from nmtkit.analysis.tokens import UNSPACED_SCRIPTS
 from nmtkit.commands.score_material import Material
-from nmtkit.corpus.filters.scripts import scripts_of
+from nmtkit.corpus.filters.scripts import SCRIPTS, scripts_of
 from nmtkit.corpus.profile import script_of
 from nmtkit.errors import ConfigError
 from nmtkit.metrics.base import Metric
-from nmtkit.metrics.languages import UNKNOWN, primary_language
+from nmtkit.metrics.languages import UNKNOWN, UNSPACED, primary_language
 
 TOKENIZED_SHARE = 0.3
 """Text in which this share of the lines has a space before a full stop or comma is taken for tokenized."""
@@ -88,11 +88,14 @@ def check_scripts(material: Material, target_language: str) -> list[str]:
                 "language is named, so nothing says what a word is; give it, as in --set languages.target=zh"
             )
         return []
-    own = scripts_of(target_language) or scripts_of(language)
+    own = set(scripts_of(target_language) or scripts_of(language))
+    known = own and own <= SCRIPTS
+    unspaced = set() if language in UNSPACED else set(UNSPACED_SCRIPTS) - own
     warnings = []
-    for text in chain.from_iterable(_texts(material)) if own else ():
+    for text in chain.from_iterable(_texts(material)):
         letters = _letters(text.lines)
-        if script := _main(letters, letters.keys() - set(own), MOSTLY):
+        script = _main(letters, unspaced, UNSPACED_SHARE) if unspaced else ""
+        if script or (known and (script := _main(letters, letters.keys() - own, MOSTLY))):
             warnings.append(
                 f"{material.name}: the {text.name} are written in {script}, but the target language is "
                 f'"{target_language}", whose tokens are not theirs; check the files and languages.target'

@@ -31,15 +31,14 @@ class Output:
     per_sentence: Path | None = None
     report: ReportWish | None = None
 
-    def __post_init__(self) -> None:
-        """Raise ConfigError where two files have one name."""
-        if self.per_sentence and self.report and self.per_sentence.absolute() == self.report.file.absolute():
-            raise ConfigError(f"--per-sentence and --report: {self.report.file} cannot be both; name two files")
-
     def check_apart(self, test: Material) -> None:
-        """Raise ConfigError where a file that would be written is one that was read, which would be lost."""
-        written = [("--per-sentence", self.per_sentence)] if self.per_sentence else []
-        written += [("--report", file) for file in self.report.files(test.name)] if self.report else []
+        """Raise ConfigError where a file that would be written is one that was read, or another that would be."""
+        reports = self.report.files(test.name) if self.report else []
+        written = [("--report", file) for file in reports]
+        if self.per_sentence is not None:
+            if self.per_sentence.resolve() in [file.resolve() for file in reports]:
+                raise ConfigError(f"--per-sentence and --report: {self.per_sentence} cannot be both; name two files")
+            written.append(("--per-sentence", self.per_sentence))
         for option, file in written:
             for other in (*test.files, *(Path(system.file) for system in test.systems if system.file)):
                 if file.is_file() and other.is_file() and file.samefile(other):

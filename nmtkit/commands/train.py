@@ -30,14 +30,13 @@ from nmtkit.training.changes import Change, changes, flat
 from nmtkit.training.checkpoints import (
     Checkpoint,
     average_is_current,
-    check_model,
-    check_vocabularies,
     checkpoint_folders,
     newest_resumable,
     read_state,
 )
 from nmtkit.training.choice import find_weights
 from nmtkit.training.feeding import Material
+from nmtkit.training.fitting import check_model, check_vocabularies
 from nmtkit.training.group import Group, ProcessGroup, check_equal, group_of
 from nmtkit.training.membership import Membership
 from nmtkit.training.reporting import Reporter, check_tensorboard

@@ -12,8 +12,8 @@ from nmtkit.models.base import Model, Side
 from nmtkit.run_folder import RunFolder
 from nmtkit.schema import quoted
 from nmtkit.training.changes import changes, shown
-from nmtkit.training.checkpoints import check_model, check_vocabularies
 from nmtkit.training.choice import find_weights, updates_of
+from nmtkit.training.fitting import check_model, check_vocabularies
 from nmtkit.training.init_from import Pieces, match_pieces, put_weights
 from nmtkit.training.settings import InitConfig
 from nmtkit.training.tensor_folder import read_json, read_tensors

@@ -12,7 +12,7 @@ from nmtkit.errors import DataError
 from nmtkit.run_folder import RunFolder, write_text
 from nmtkit.seals import digest, seal, unseal
 
-FORMAT = 4
+FORMAT = 5
 """Rises when the same inputs would be prepared to something else."""
 
 

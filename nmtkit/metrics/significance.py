@@ -118,9 +118,8 @@ def interval(scores: Array, confidence: float) -> Interval:
     return Interval(float(ordered[left_out]), float(ordered[len(ordered) - left_out - 1]))
 
 
-def _chunks(lines: int, draws: int) -> Iterator[int]:
-    """Yield the sizes of portions of draws, in which the same lines are drawn as in one: bits come 32 at once."""
-    whole = 32 // math.gcd(32, lines)
+def _chunks(lines: int, draws: int, whole: int = 1) -> Iterator[int]:
+    """Yield the sizes of portions of draws, a multiple of `whole` each but for the last."""
     size = max(1, _AT_ONCE // lines // whole) * whole
     for begin in range(0, draws, size):
         yield min(size, draws - begin)
@@ -138,6 +137,7 @@ def _bootstrap(lines: int, draws: int, seed: int) -> Iterator[Array]:
 def _swaps(lines: int, draws: int, seed: int) -> Iterator[Array]:
     """Yield which lines each draw swaps between two systems, (draws, lines), as 1 and 0."""
     generator = np.random.default_rng(seed)
-    for count in _chunks(lines, draws):
+    whole = 32 // math.gcd(32, lines)  # bits are drawn 32 at once, and none is left over
+    for count in _chunks(lines, draws, whole):
         kept = generator.integers(2, size=(count, lines), dtype=bool)
         yield (~kept).astype(np.float64)

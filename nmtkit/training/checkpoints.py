@@ -9,16 +9,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from nmtkit.errors import CheckpointError, UnreadableError
-from nmtkit.models.section import ModelSection
 from nmtkit.run_folder import RunFolder
 from nmtkit.toml import shorten
-from nmtkit.training.changes import changes, shown
 from nmtkit.training.guard import good_until
 from nmtkit.training.parallel import Whole, copy_weights, own_tensors
 from nmtkit.training.settings import CheckpointConfig
@@ -250,39 +248,6 @@ def best_first(checkpoints: list[Checkpoint]) -> list[Checkpoint]:
     sign = -1 if last.higher_is_better else 1
     alike = [s for s in scored if comparable(s[1], last) and s[0].origin.dev == newest.origin.dev]
     return [c for c, _ in sorted(alike, key=lambda s: (sign * s[1].value, s[0].update))]
-
-
-def check_vocabularies(weights: Path, source: str, target: str) -> None:
-    """See that the weights were trained with segmenters of these fingerprints. Raises CheckpointError naming both."""
-    origin = _origin(weights)
-    for side, fingerprint in (("source", source), ("target", target)):
-        trained = origin.get(f"{side}_vocabulary")
-        if trained != fingerprint:
-            raise CheckpointError(
-                f"{weights}: trained with the {side} vocabulary {shorten(str(trained)[:12])}, but the run folder's "
-                f"{side}.model is {fingerprint[:12]}; bring back the {side}.model it was trained with, or train anew"
-            )
-
-
-def check_model(weights: Path, model: ModelSection) -> None:
-    """See that the weights belong to a model of these settings. Raises CheckpointError naming those that differ."""
-    trained = _origin(weights).get("model")
-    differing = [
-        f"  model.{shorten(change.key)}: {shorten(shown(change.old))} in training, {shown(change.new)} now"
-        for change in changes(trained if isinstance(trained, dict) else {}, model.of_weights)
-    ]
-    if differing:
-        raise CheckpointError(
-            "\n".join([f"{weights}: trained with other settings of the model:", *differing])
-            + "\nset them back in the run folder's config.toml, or train anew"
-        )
-
-
-def _origin(weights: Path) -> dict[str, Any]:
-    origin = read_json(weights.parent).get("origin")
-    if not isinstance(origin, dict):
-        raise CheckpointError(f"{weights.parent / STATE}: damaged (it does not say what the weights come from)")
-    return origin
 
 
 def average_is_current(run: RunFolder, last_update: int, warn: Warn = unheard) -> bool:

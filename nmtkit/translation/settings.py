@@ -27,7 +27,12 @@ class TranslateConfig(Section):
         ge=1,
         description="Source tokens × beam computed at once; changes speed and memory, not the result.",
     )
-    chunk_lines: int = Field(2_000, ge=1, description="Lines read and sorted by length together; output follows.")
+    chunk_lines: int = Field(
+        2_000,
+        ge=1,
+        description="Lines read and sorted by length together, fewer where they have four million characters; output "
+        "follows.",
+    )
     max_pieces: int = Field(
         256,
         ge=1,

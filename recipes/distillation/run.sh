@@ -36,6 +36,13 @@ provide_files "$here/../multi30k-en-de/files.json"
 find_nmtkit
 tests=(test_2016_flickr test_2017_flickr test_2017_mscoco)
 
+if [ -n "$teacher" ]; then
+    teacher=$(cd "$teacher" && pwd)
+    made_for "$run" "the teacher $teacher"
+else
+    made_for "$run" "a teacher of its own"
+fi
+
 # The text of the student: the teacher's translations beside all that the recipe has.
 text=$run/text
 mkdir -p "$text"
@@ -44,12 +51,8 @@ for file in "$files"/{train,val,test_2016_flickr,test_2017_flickr,test_2017_msco
     ln -sf "$file" "$text/"
 done
 
-if [ -n "$teacher" ]; then
-    teacher=$(cd "$teacher" && pwd)
-    made_for "$run" "the teacher $teacher"
-else
+if [ -z "$teacher" ]; then
     teacher=$run/teacher
-    made_for "$run" "a teacher of its own"
     train_in "$teacher" "$here/teacher.toml" --set "corpus.folder=$text"
 fi
 translate_in_parts "$teacher" "$text/train.en.gz" "$text/distilled.de" 10000
@@ -105,7 +108,9 @@ for system in "${systems[@]}"; do
 done
 
 for system in "${systems[@]}"; do
-    ! is_older "$run/lines-a-second.tsv" "$(folder_of "$system")" || rm -f "$run/lines-a-second.tsv"
+    if is_older "$run/lines-a-second.tsv" "$(folder_of "$system")" || ! grep -q "^$system-" "$run/lines-a-second.tsv"; then
+        rm -f "$run/lines-a-second.tsv"
+    fi
 done
 write_as "$run/lines-a-second.tsv" rates
 

@@ -63,10 +63,11 @@ def test_what_is_scored_is_never_written_over(files, tmp_path, option, lost):
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
-def test_two_outputs_are_two_files(files):
-    code, _, err = score(*files, "--report", "out.html", "--per-sentence", "out.html")
+@pytest.mark.parametrize("report", ["out.r.txt.html", "./nowhere/../out.r.txt.html", "out.{set}.html"])
+def test_two_outputs_are_two_files(files, report):
+    code, _, err = score(*files, "--report", report, "--per-sentence", "out.r.txt.html")
     assert code == 2
-    assert "--per-sentence and --report: out.html cannot be both; name two files" in " ".join(err.split())
+    assert "out.r.txt.html cannot be both; name two files" in " ".join(err.split())
 
 
 def test_stdout_is_the_same_with_and_without_a_report(files):

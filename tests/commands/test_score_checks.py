@@ -152,6 +152,7 @@ def test_a_script_without_spaces_needs_its_language(line, script):
     (warning,) = check_scripts(material, "de")
     assert f'test: the references are written in {script}, but the target language is "de", whose' in warning
     assert len(check_scripts(material, "zho")) == (script != "Han")
+    assert len(check_scripts(material, "no such language")) == 1
 
 
 @pytest.mark.parametrize("line", ["Der Hund", "Пёс бежит", "개가 달린다", "", "2014 - 5"])
@@ -159,7 +160,8 @@ def test_other_scripts_are_as_they_should_be(line):
     assert check_scripts(with_references(line, "BMW"), "und") == []
     assert check_scripts(with_references("Das Zeichen 狗 heißt Hund und steht in vielen Büchern."), "de") == []
     assert check_scripts(with_references("BMWとVWの車が好き"), "ja") == []
-    assert check_scripts(with_references("你好"), "no such language") == []
+    assert check_scripts(with_references("Пёс бежит"), "no such language") == []
+    assert check_scripts(with_references("ꦱꦸꦒꦼꦁ"), "jv_Java") == []
     assert (
         check_scripts(with_references("Der Hund"), "deu_Latn") == check_scripts(with_references("狗"), "zh_Hant") == []
     )

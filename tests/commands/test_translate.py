@@ -230,10 +230,15 @@ def test_a_list_of_one_is_a_list(run: RunFolder, tmp_path: Path, expected: bytes
 def test_an_input_that_does_not_block_is_waited_for() -> None:
     read, write = os.pipe()
     os.set_blocking(read, False)
-    code = "from nmtkit.commands.translate import standard_input; print(list(standard_input()))"
+    code = (
+        "from nmtkit.commands.translate import standard_input; print('reading', flush=True); "
+        "print(list(standard_input()))"
+    )
     with subprocess.Popen([sys.executable, "-c", code], stdin=read, stdout=subprocess.PIPE) as process:
         os.close(read)
-        time.sleep(1.0)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"reading\n"
+        time.sleep(0.3)
         os.write(write, b"one\n")
         time.sleep(0.2)
         os.write(write, b"two\n")

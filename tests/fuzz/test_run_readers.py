@@ -30,7 +30,8 @@ from nmtkit.data.settings import BatchConfig
 from nmtkit.errors import CheckpointError, NmtkitError
 from nmtkit.log import Log, duration
 from nmtkit.metrics.base import Score
-from nmtkit.training.checkpoints import average_is_current, best_first, check_model, check_vocabularies, read_state
+from nmtkit.training.checkpoints import average_is_current, best_first, read_state
+from nmtkit.training.fitting import check_model, check_vocabularies
 from nmtkit.training.state import TrainingState
 from nmtkit.training.tensor_folder import STATE, WEIGHTS, state_text
 

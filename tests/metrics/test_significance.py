@@ -152,7 +152,7 @@ def test_draws_in_portions_are_the_same(lines, monkeypatch):
     ours, theirs = drawn.random(lines), drawn.random(lines) + 0.05
     whole = compared(ours, theirs, draws=2000)
     monkeypatch.setattr(significance, "_AT_ONCE", 7 * lines)
-    assert len(list(significance._chunks(lines, 2000))) > 10
+    assert len(list(significance._chunks(lines, 2000, 32))) > 10
     portions = compared(ours, theirs, draws=2000)
     assert portions.comparisons[0] == pytest.approx(whole.comparisons[0])
     assert portions.intervals[0] == pytest.approx(whole.intervals[0])

@@ -25,8 +25,6 @@ from nmtkit.run_folder import RunFolder
 from nmtkit.training.averaging import average, choose_last, mean_weights, write_average
 from nmtkit.training.checkpoints import (
     average_is_current,
-    check_model,
-    check_vocabularies,
     checkpoint_folders,
     load_optimizer,
     load_weights,
@@ -39,6 +37,7 @@ from nmtkit.training.checkpoints import (
     usable_checkpoints,
 )
 from nmtkit.training.choice import find_weights
+from nmtkit.training.fitting import check_model, check_vocabularies
 from nmtkit.training.optimizers import AdamConfig
 from nmtkit.training.parallel import Whole, own_tensors
 from nmtkit.training.settings import CheckpointConfig
@@ -649,6 +648,12 @@ def test_weights_of_unknown_origin_are_named(bench: Bench) -> None:
     (folder / STATE).write_text(state_text({"origin": [1]}))
     with pytest.raises(CheckpointError, match=r"state.json: damaged \(it does not say what the weights come from\)"):
         check_vocabularies(folder / WEIGHTS, "source", "target")
+    for origin in ({}, {"model": None}, {"model": [1]}):
+        (folder / STATE).write_text(state_text({"origin": origin}))
+        with pytest.raises(
+            CheckpointError, match=r"state.json: damaged, or of another version of nmtkit \(it does not"
+        ):
+            check_model(folder / WEIGHTS, WIDTH_16)
 
 
 def test_a_precision_that_no_training_has_is_damage(bench: Bench) -> None:

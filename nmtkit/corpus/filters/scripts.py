@@ -56,6 +56,9 @@ _CODES = {
 }
 """Scripts by the four letters that ISO 15924 has for them, where these are not their name."""
 
+SCRIPTS = frozenset(" ".join([*_SCRIPTS, *_CODES.values()]).split())
+"""The scripts that are known by their names in Unicode."""
+
 
 def scripts_of(language: str) -> list[str]:
     """Return the scripts of a language by its code, by their names in Unicode; empty where it is not known.
