@@ -84,8 +84,7 @@ class _Preparation:
         self._facts = describe(config, inputs)
         self._manifest = load_manifest(run.manifest)
         self._keys.name_corpora(self._manifest)
-        self._before = dict(self._manifest.stages)
-        self._found = load_manifest(run.manifest)
+        self._found = replace(self._manifest, stages=dict(self._manifest.stages))
         self._unfinished = run.data / ".unfinished"
         self._done: list[str] = []
         self._whole: dict[str, Stage] = {}
@@ -151,7 +150,7 @@ class _Preparation:
     # What people hear of it.
 
     def _differences(self) -> list[str]:
-        return list(changes(self._manifest.facts, self._facts)) if self._before else []
+        return list(changes(self._manifest.facts, self._facts)) if self._found.stages else []
 
     def note(self) -> None:
         """Say that nothing is due; what changed may be a file's name, or a version that matters to no stage."""
@@ -170,7 +169,7 @@ class _Preparation:
     def _say_why(self, due: str | None, differences: Sequence[str]) -> None:
         if differences:
             self._say_changes(differences)
-        elif self._before:
+        elif self._found.stages:
             self._log.info(
                 f"the last preparation was not finished, or files in {self._run.data} changed; going on from: {due}"
             )
@@ -190,13 +189,13 @@ class _Preparation:
 
     def _refuse_early(self) -> None:
         """Refuse settings that would change the vocabulary under trained weights before any work is done."""
-        found = list(vocabulary_changes(self._manifest.facts, self._facts)) if self._before else []
+        found = list(vocabulary_changes(self._manifest.facts, self._facts)) if self._found.stages else []
         if found and has_checkpoints(self._run):
             raise refusal(self._run, found[0])
 
     def _refuse_vocabulary(self, new: str) -> None:
         """Refuse a vocabulary that differs from the one weights were trained with."""
-        before = self._before.get("vocabulary")
+        before = self._found.stages.get("vocabulary")
         old = before.digest if before else self._vocabulary_on_disk()
         if old not in ("", new) and has_checkpoints(self._run):
             self._found.save(self._run.manifest)  # what the run was prepared with is there as ever

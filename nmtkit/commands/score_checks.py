@@ -94,7 +94,7 @@ def check_scripts(material: Material, target_language: str) -> list[str]:
     warnings = []
     for text in chain.from_iterable(_texts(material)):
         letters = _letters(text.lines)
-        script = _main(letters, unspaced, UNSPACED_SHARE) if unspaced else ""
+        script = _main(letters, unspaced, UNSPACED_SHARE)
         if script or (known and (script := _main(letters, letters.keys() - own, MOSTLY))):
             warnings.append(
                 f"{material.name}: the {text.name} are written in {script}, but the target language is "

@@ -13,10 +13,10 @@ from nmtkit.run_folder import RunFolder
 from nmtkit.schema import quoted
 from nmtkit.training.changes import changes, shown
 from nmtkit.training.choice import find_weights, updates_of
-from nmtkit.training.fitting import check_model, check_vocabularies
+from nmtkit.training.fitting import check_model, check_vocabularies, origin_of
 from nmtkit.training.init_from import Pieces, match_pieces, put_weights
 from nmtkit.training.settings import InitConfig
-from nmtkit.training.tensor_folder import read_json, read_tensors
+from nmtkit.training.tensor_folder import read_tensors
 
 KEY = "train.init.run"
 
@@ -135,8 +135,7 @@ def _check_models(config: Config, theirs: Config, other: RunFolder) -> None:
 
 def _check_same(weights: Path, segmenters: Segmenters, other: RunFolder) -> None:
     """Raise CheckpointError where weights were trained with other vocabularies than these."""
-    origin = read_json(weights.parent).get("origin")
-    trained = origin if isinstance(origin, dict) else {}
+    trained = origin_of(weights)
     fingerprints = {"source": segmenters.source.fingerprint, "target": segmenters.target.fingerprint}
     differing = [side for side, own in fingerprints.items() if trained.get(f"{side}_vocabulary") != own]
     if differing:

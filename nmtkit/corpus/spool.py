@@ -109,10 +109,8 @@ class Spool:
 
     def lines_of(self, numbers: NDArray[np.int64]) -> Iterator[tuple[int, list[int]]]:
         """Yield the lines of pairs, given by their numbers in order, as the lines of a corpus at a time."""
-        blocks = np.searchsorted(self.starts, numbers, side="right") - 1
-        borders = np.flatnonzero(np.diff(blocks)) + 1
-        for some in np.split(numbers, borders) if len(numbers) else ():
-            block = int(np.searchsorted(self.starts, some[0], side="right")) - 1
+        blocks, begins = np.unique(np.searchsorted(self.starts, numbers, side="right") - 1, return_index=True)
+        for block, some in zip(blocks.tolist(), np.split(numbers, begins[1:]), strict=False):
             place = self.places[block]
             lines = np.fromfile(self.folder / "text", "<i8", place.pairs, offset=place.offset)
             yield place.corpus, lines[some - self.starts[block]].tolist()

@@ -12,7 +12,7 @@ from nmtkit.training.tensor_folder import STATE, read_json
 
 def check_vocabularies(weights: Path, source: str, target: str) -> None:
     """See that the weights were trained with segmenters of these fingerprints. Raises CheckpointError naming both."""
-    origin = _origin(weights)
+    origin = origin_of(weights)
     for side, fingerprint in (("source", source), ("target", target)):
         trained = origin.get(f"{side}_vocabulary")
         if trained != fingerprint:
@@ -24,7 +24,7 @@ def check_vocabularies(weights: Path, source: str, target: str) -> None:
 
 def check_model(weights: Path, model: ModelSection) -> None:
     """See that the weights belong to a model of these settings. Raises CheckpointError naming those that differ."""
-    trained = _origin(weights).get("model")
+    trained = origin_of(weights).get("model")
     if not isinstance(trained, dict):
         raise CheckpointError(
             f"{weights.parent / STATE}: damaged, or of another version of nmtkit (it does not say which settings of "
@@ -41,7 +41,8 @@ def check_model(weights: Path, model: ModelSection) -> None:
         )
 
 
-def _origin(weights: Path) -> dict[str, Any]:
+def origin_of(weights: Path) -> dict[str, Any]:
+    """Return what state.json beside weights says that they were made from. Raises CheckpointError where it does not."""
     origin = read_json(weights.parent).get("origin")
     if not isinstance(origin, dict):
         raise CheckpointError(f"{weights.parent / STATE}: damaged (it does not say what the weights come from)")
